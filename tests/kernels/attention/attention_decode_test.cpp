@@ -227,7 +227,7 @@ TEST(AttentionDecodeLadder, ServesEveryProblemFromAmpereOn) {
 // 4 warps with 3 tiles of 16 keys each on their way, or less where shared memory holds less.
 TEST(AttentionDecodeLadder, TakesAsManyTilesAsFit) {
   const auto first = [&](int head_dim, const DeviceLimits& device) {
-    return decode().first_of_ladder(Shape{8192, 1, 32, 8, 8, head_dim}.text("T=bf16"), device);
+    return decode().first_of_ladder(Shape{300, 1, 32, 8, 8, head_dim}.text("T=bf16"), device);
   };
   const auto rung = [](int warps, int stages) {
     return Split{16, 16, warps, stages, "last_block", 2}.text();
@@ -241,6 +241,19 @@ TEST(AttentionDecodeLadder, TakesAsManyTilesAsFit) {
     EXPECT_THAT(first(head_dim, kH200), testing::HasSubstr("STAGES=3 "));
     EXPECT_THAT(first(head_dim, kH200), testing::EndsWith("PDL=true"));
   }
+}
+
+// 8 heads of keys of 17 sequences are 136 units for 264 blocks. Of short ones that matters less than
+// what it costs to cut the work evenly.
+TEST(AttentionDecodeLadder, CutsTheWorkEvenlyWhereTheLastWaveWouldBeLong) {
+  const auto first = [&](int kv_len, int batch) {
+    return decode().first_of_ladder(Shape{kv_len, 1, 32, 8, batch, 128}.text("T=bf16"), kH200);
+  };
+  EXPECT_THAT(first(5000, 17), testing::StartsWith("even "));
+  EXPECT_THAT(first(5000, 48), testing::StartsWith("even "));
+  EXPECT_THAT(first(128, 17), testing::StartsWith("split "));
+  EXPECT_THAT(first(5000, 33), testing::StartsWith("split "));
+  EXPECT_THAT(first(5000, 1), testing::StartsWith("split "));
 }
 
 TEST(AttentionDecodeSpace, StaysWhereASearchCanSeeIt) {
