@@ -103,17 +103,21 @@ async function checkFound(page, name) {
   }
 }
 
-// What the verdict says of the pick and the default is what the document says of the pick in sight.
+// What the page says of the pick and why it wins is what the document says of the pick in sight.
 async function checkWhy(browser, document) {
   const { context, page } = await openPage(browser, 'why', write('why', document), breaches);
   const facts = page.locator('.winner .facts > div');
   const shown = () => facts.filter({ hasText: 'Against the default' }).locator('p').allTextContents();
+  const why = () => facts.filter({ hasText: 'Why this variant' }).locator('p').allTextContents();
   const inSight = async () => {
     const title = await page.locator('#winner-title').textContent();
     return document.picks.find((pick) => title.includes(` ${document.problems[pick.problem].problem} on `));
   };
   const first = await inSight();
   expect(JSON.stringify(await shown()) === JSON.stringify(first.against_default), `why: shows ${await shown()}`);
+  const plain = first.why.map((sentence) => sentence.replaceAll('`', ''));
+  expect(JSON.stringify(await why()) === JSON.stringify(plain), `why: the reasons are ${await why()}`);
+  expect((await page.locator('#verdict a[href="#pick"]').count()) === 1, 'why: the first screen does not lead to the reasons');
   const other = document.picks.findIndex((pick) => pick !== first);
   await page.locator('#picks tbody button.link').nth(other).click();
   await settled(page);
@@ -344,9 +348,13 @@ async function checkColumns(browser, url) {
   expect(shown.includes('in the final'), 'columns: no value of the final beside the single measurement');
   await page.locator('#variants tbody .link').nth(3).click();
   const detail = await page.locator('#variants .detail').textContent();
-  expect(/differs? \(pick -> this\)/.test(detail), 'columns: the detail does not say what differs from the pick');
+  for (const words of ['what differs', 'this variant', 'PTX', 'SASS', 'instructions', 'Compile log', 'Used 40 registers']) {
+    expect(detail.includes(words), `columns: the detail of a variant does not say: ${words}`);
+  }
+  const differences = await page.locator('#variants .detail table tbody tr').allTextContents();
+  expect(differences.length >= 2 && differences.every((each) => each.trim() !== ''), `columns: against the pick: ${differences.join('; ')}`);
   const variant = await page.locator('#variants .detail .variant code').textContent();
-  for (const [title, form] of [['Source', 'cuda'], ['SASS', 'sass'], ['Compile log', 'command']]) {
+  for (const [title, form] of [['Source', 'cuda'], ['SASS', 'sass'], ['Build command', 'command']]) {
     await page.getByLabel('What was compiled').selectOption({ label: title });
     const command = await page.locator('#variants .printing code').textContent();
     expect(command.startsWith('mgtune run --kernel') && command.endsWith(` --variant '${variant}' --print ${form}`), `columns: ${title} is ${command}`);

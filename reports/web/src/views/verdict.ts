@@ -72,7 +72,8 @@ export function verdictView(state: State): View {
       if (lead === null) sentences[0]?.classList.add('headline');
       fill(words,
         lead === null ? sentences[0] : el('p', { class: 'headline' }, lead.headline),
-        lead !== null && lead.beside !== '' && el('p', { class: 'beside muted' }, lead.beside),
+        el('p', { class: 'beside muted' }, lead !== null && lead.beside !== '' && `${lead.beside} `,
+          state.pick !== undefined && el('a', { href: '#pick' }, 'Why it wins, and what to try next')),
         report.emulation && el('p', { class: 'notice', role: 'note' }, badge('emulation', 'emulation'), ` ${report.emulation_note}`));
       fill(also, ...(lead === null ? sentences.slice(1) : sentences), outcomes(report));
       times.update();
