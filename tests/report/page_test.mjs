@@ -348,7 +348,7 @@ async function checkColumns(browser, url) {
   expect(shown.includes('in the final'), 'columns: no value of the final beside the single measurement');
   await page.locator('#variants tbody .link').nth(3).click();
   const detail = await page.locator('#variants .detail').textContent();
-  for (const words of ['what differs', 'this variant', 'PTX', 'SASS', 'instructions', 'Compile log', 'Used 40 registers']) {
+  for (const words of ['differs in', 'PTX', 'SASS', 'instructions', 'Compile log', 'Used 40 registers']) {
     expect(detail.includes(words), `columns: the detail of a variant does not say: ${words}`);
   }
   const differences = await page.locator('#variants .detail table tbody tr').allTextContents();
@@ -358,6 +358,14 @@ async function checkColumns(browser, url) {
     await page.getByLabel('What was compiled').selectOption({ label: title });
     const command = await page.locator('#variants .printing code').textContent();
     expect(command.startsWith('mgtune run --kernel') && command.endsWith(` --variant '${variant}' --print ${form}`), `columns: ${title} is ${command}`);
+  }
+  await page.locator('#variants .detail summary', { hasText: 'Compile log' }).click();
+  for (const width of [1400, 800, 400]) {
+    await page.setViewportSize({ width, height: 900 });
+    await settled(page);
+    const cut = await page.locator('#variants .detail :is(.scroll, pre)').evaluateAll((boxes) =>
+      boxes.filter((box) => box.scrollWidth > box.clientWidth + 1).map((box) => box.textContent.slice(0, 40)));
+    expect(cut.length === 0, `columns: at ${width} px the detail cuts off: ${cut.join('; ')}`);
   }
   await context.close();
 }

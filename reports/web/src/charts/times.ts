@@ -80,7 +80,7 @@ function ceilingShare(pick: Pick, bar: Bar): string {
 function columnHeads(scale: Scale): HTMLElement {
   const head = (text: string, title: string) => el('th', { scope: 'col', class: 'number', title }, text);
   return el('thead', {}, el('tr', {},
-    el('td', {}), el('td', {}), head('time', 'the median time of a launch'),
+    el('td', {}), el('td', { class: 'track' }), head('time', 'the median time of a launch'),
     !scale.isAlone && head('vs pick', 'the time divided by that of the pick'),
     scale.hasCeiling && head('of ceiling', 'how much of the rate of the nearest measured ceiling this time amounts to')));
 }

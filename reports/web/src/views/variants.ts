@@ -158,9 +158,9 @@ function againstPick(state: State, row: number): Child {
   const slower = valueAt(group.ranked, row) / valueAt(group.ranked, other);
   const caption = `Against the pick${Number.isNaN(slower) ? '' : `: ${speedText(slower)} its time`}`;
   return plainTable({ caption }, lines, [
-    { title: 'what differs', text: ([name]) => name },
+    { title: 'differs in', text: ([name]) => name },
     { title: 'pick', number: true, text: ([, of]) => of },
-    { title: 'this variant', number: true, text: ([, , here]) => here },
+    { title: 'this', number: true, text: ([, , here]) => here },
   ]);
 }
 
