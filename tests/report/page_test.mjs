@@ -345,7 +345,10 @@ async function checkColumns(browser, url) {
   await page.locator('.columns label', { hasText: 'quartile 1' }).locator('input').check();
   const shown = await heads();
   expect(!shown.includes('registers') && shown.includes('quartile 1'), `columns: ${shown.join(', ')}`);
-  expect(shown.includes('in the final'), 'columns: no value of the final beside the single measurement');
+  const cells = async (title) => page.locator(`#variants tbody tr > :nth-child(${1 + shown.indexOf(title)})`).allTextContents();
+  const [finals, places] = [(await cells('in the final')).slice(0, 5).map(parseFloat), (await cells('#')).slice(0, 4)];
+  expect(finals.every((each, i) => i === 0 || each >= finals[i - 1]), `columns: the finalists have the times ${finals.join(', ')}`);
+  expect(places.join() === '1,2,4,3', `columns: the final does not rank the finalists: ${places.join()}`);
   await page.locator('#variants tbody .link').nth(3).click();
   const detail = await page.locator('#variants .detail').textContent();
   for (const words of ['differs in', 'PTX', 'SASS', 'instructions', 'Compile log', 'Used 40 registers']) {

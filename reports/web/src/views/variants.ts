@@ -15,7 +15,7 @@ import { counterTitle } from '../charts/counters';
 import { finalOf } from '../charts/finals';
 
 // The order of the document.
-const kCaption = 'Chosen variants: the fastest first, then those that were slower and stopped early, then failures';
+const kCaption = 'Chosen variants: the fastest first (finalists by the final), then those that were slower and stopped early, then failures';
 // Figures of the build and of the check beside those of the pick.
 const kCompared: readonly string[] = ['final', 'registers', 'spills', 'shared', 'code', 'ptx', 'occupancy', 'error'];
 const kHiddenAtFirst = ['code', 'ptx', 'low', 'high', 'q1', 'q3', 'samples', 'order', 'seconds'];
@@ -73,14 +73,26 @@ function rowClass(state: State, row: number): string {
   return classes.filter((each) => each !== false).join(' ');
 }
 
+// The finalists first, as the final ranks them, because single measurements drift; then the others in the order of the document.
 export function chosenRows(state: State): Uint32Array {
   const { mask, count } = state.selection;
   const rows = new Uint32Array(count);
+  const finalTime = finalTimes(state);
+  const isFinalist = (row: number) => !Number.isNaN(finalTime[row] ?? NaN);
   let next = 0;
+  for (let row = 0; row < finalTime.length; ++row) {
+    if (mask[row] === 1 && isFinalist(row)) rows[next++] = row;
+  }
+  rows.subarray(0, next).sort((a, b) => (finalTime[a] ?? NaN) - (finalTime[b] ?? NaN));
   for (let row = 0; row < mask.length; ++row) {
-    if (mask[row] === 1) rows[next++] = row;
+    if (mask[row] === 1 && !isFinalist(row)) rows[next++] = row;
   }
   return rows;
+}
+
+function finalTimes(state: State): Float64Array {
+  const column = state.group?.columns.find((each) => each.key === 'final');
+  return column?.kind === 'number' ? column.values : new Float64Array();
 }
 
 export function variantsTable(state: State): Table {
