@@ -303,6 +303,24 @@ async function checkNext(browser, document) {
   await context.close();
 }
 
+// Every word of the first screen that needs one has a sentence, and nothing is offered that one problem does not have.
+async function checkWords(browser, document) {
+  const one = { ...document, picks: document.picks.slice(0, 1) };
+  for (const [name, shown, has] of [['several', document, true], ['one', one, false]]) {
+    const { context, page } = await openPage(browser, `${name} problem`, write(`${name}-words`, shown), breaches);
+    const note = await page.locator('#picks .note').textContent();
+    expect(note.includes('Choose a problem') === has, `${name} problem: below the picks stands ${note}`);
+    for (const words of ['The ceiling is', 'Tied with it:']) expect(note.includes(words), `${name} problem: below the picks is no: ${words}`);
+    const heads = await page.locator('.times thead th').allTextContents();
+    expect(heads.join() === 'time,vs pick,of ceiling', `${name} problem: the figures beside the bars are ${heads.join()}`);
+    const figures = await page.locator('.times tbody tr').nth(1).locator('td').allTextContents();
+    expect(/ us$/.test(figures[1]) && figures[2] === '' && / %$/.test(figures[3]), `${name} problem: beside the pick stands ${figures.join('; ')}`);
+    const peer = await page.locator('.times tr:has(.peer)').first().locator('td').allTextContents();
+    expect(/^[0-9.]+x$/.test(peer[2]) && / %$/.test(peer[3]), `${name} problem: beside a peer stands ${peer.join('; ')}`);
+    await context.close();
+  }
+}
+
 // The axis of seconds begins where the first result came, and says so.
 async function checkLate(browser) {
   const { context, page } = await openPage(browser, 'late', write('late', lateDocument()), breaches);
@@ -460,6 +478,7 @@ try {
   await checkScreens(browser, 'peers', write('peers', peersDocument()));
   await checkFirstScreen(browser, write('peers', peersDocument()));
   await checkNext(browser, peersDocument());
+  await checkWords(browser, peersDocument());
   await checkLate(browser);
   await checkImported(browser);
   await checkCounters(browser, url);

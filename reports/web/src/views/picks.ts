@@ -39,7 +39,7 @@ export function shortLimit(limit: string): string {
 function notes(pick: Pick): string {
   return [
     pick.variants_failed > 0 && `${countText(pick.variants_failed)} failed`,
-    pick.tied.length > 1 && `${countText(pick.tied.length - 1)} as fast`,
+    pick.tied.length > 1 && `${countText(pick.tied.length - 1)} tied with it`,
   ].filter((each) => each !== false).join(', ');
 }
 
@@ -108,7 +108,7 @@ function explanation(report: Report): string {
   return [
     sharedWordsText(report),
     picks.some((pick) => pick.ceiling !== null) && 'The ceiling is the highest rate that was measured on this GPU: of a copy of as many bytes, or of arithmetic.',
-    picks.some((pick) => pick.tied.length > 1) && 'As fast: variants that the final does not tell apart from the pick.',
+    picks.some((pick) => pick.tied.length > 1) && 'Tied with it: variants that are as fast as the pick, as far as the final can tell.',
     picks.length > 1 && 'Choose a problem to see its variants in the parts below.',
   ].filter((each) => each !== false && each !== '').join(' ');
 }
