@@ -72,6 +72,8 @@ std::string next_command(const DocumentInput& input, const ReportPick& pick,
       const std::int64_t sweep = input.index.sweep(pick.view.tuned.sweep);
       return sweep < 0 ? "" : input.model.sweeps[static_cast<std::size_t>(sweep)].sweep.command;
     }
+    case NextStep::Command::first_sweep:
+      return "mgtune sweep " + place_words(input, pick.view.gpu, pick.view.op, pick.view.problem);
     case NextStep::Command::count:
       return fmt::format("{} {}",
                          profile_command(input, pick.view.gpu, pick.view.op, pick.view.problem),

@@ -98,6 +98,10 @@ NextStep next_step(const ReportModel& model, const ReportAnalysis& analysis,
     return {fmt::format("Use {} for this problem until a variant is found that beats its {}.",
                         peer_name(pick.peers.front()), time_text(pick.peers.front().median_ns))};
   }
+  if (pick.imported && model.problems[pick.problem].count == 0) {
+    return {"Only the pick was imported. A sweep says what the other variants take:",
+            Command::first_sweep};
+  }
   const Search search = search_of(model, pick);
   const bool is_whole =
       search.admissible > 0 && search.tried >= static_cast<std::size_t>(search.admissible);

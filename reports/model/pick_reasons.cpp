@@ -84,30 +84,37 @@ std::string default_sentence(const std::vector<OneParameterChange>& changes,
   return text;
 }
 
-// For each parameter the change that costs most, the most expensive first.
+// For each parameter the change that costs most, the most expensive first. A tie keeps a default
+// that others may seem to beat.
 std::string changes_sentence(std::vector<OneParameterChange> changes) {
   std::ranges::stable_sort(changes, std::ranges::greater{}, &OneParameterChange::ratio);
-  std::vector<std::string> costly, small, seen;
+  std::vector<std::string> costly, small, shorter, seen;
   for (const OneParameterChange& change : changes) {
+    const std::string text = fmt::format("{}={} instead of {} {}", change.parameter, change.value,
+                                         change.pick_value, ratio_of(change));
+    if (change.ratio < 1 - kSmallChange) shorter.push_back(text);
     if (std::ranges::find(seen, change.parameter) != seen.end()) continue;
     seen.push_back(change.parameter);
-    if (change.ratio < 1 + kSmallChange) {
+    if (std::abs(change.ratio - 1) < kSmallChange) {
       small.push_back(change.parameter);
-    } else if (costly.size() < kMostChanges) {
-      costly.push_back(fmt::format("{}={} instead of {} {}", change.parameter, change.value,
-                                   change.pick_value, ratio_of(change)));
+    } else if (change.ratio > 1 && costly.size() < kMostChanges) {
+      costly.push_back(text);
     }
   }
-  std::string text;
+  std::vector<std::string> sentences;
   if (!costly.empty()) {
-    text = fmt::format("If one parameter of the pick changes, its time is longer: {}.",
-                       joined(costly));
+    sentences.push_back(fmt::format("If one parameter of the pick changes, its time is longer: {}.",
+                                    joined(costly)));
   }
   if (!small.empty()) {
-    text += fmt::format("{}{} alone {} the time by less than 1 %.", text.empty() ? "" : " ",
-                        joined(small), small.size() == 1 ? "changes" : "change");
+    sentences.push_back(fmt::format("{} alone {} the time by less than 1 %.", joined(small),
+                                    small.size() == 1 ? "changes" : "change"));
   }
-  return text;
+  if (!shorter.empty()) {
+    sentences.push_back(fmt::format("Shorter, but in a single measurement or within the noise: {}.",
+                                    joined(shorter)));
+  }
+  return fmt::format("{}", fmt::join(sentences, " "));
 }
 
 std::string designs_sentence(const ReportModel& model, const ReportPick& pick) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "store/import.h"
 #include "tests/helpers/made_up_report.h"
 
 namespace mgtune {
@@ -93,6 +94,15 @@ TEST(NextStepTest, APeerThatIsFasterIsUsed) {
   rows.peers.push_back(peer);
   EXPECT_EQ(step_of(std::move(rows)).text,
             "Use cuDNN for this problem until a variant is found that beats its 18.00 us.");
+}
+
+TEST(NextStepTest, AnImportedPickWithoutVariantsNeedsASweep) {
+  StoredRows rows = swept_rows(100, 0);
+  rows.outcomes.clear();
+  rows.sweeps.front().sweep.strategy = kImportStrategy;
+  const NextStep step = step_of(std::move(rows));
+  EXPECT_THAT(step.text, StartsWith("Only the pick was imported."));
+  EXPECT_EQ(step.command, NextStep::Command::first_sweep);
 }
 
 TEST(NextStepTest, EmulationNeedsAGpu) {

@@ -94,6 +94,15 @@ TEST(PickReasonsTest, AChangeThatCostsLittleIsCalledSo) {
               HasSubstr("STAGES alone changes the time by less than 1 %."));
 }
 
+TEST(PickReasonsTest, AShorterSingleMeasurementIsNotCalledAGain) {
+  StoredRows rows = neighbour_rows();
+  rows.outcomes[2].measurement->median_ns = 19000;
+  EXPECT_THAT(
+      reasons(read_report(std::move(rows), kReasonsPick)).front(),
+      HasSubstr("Shorter, but in a single measurement or within the noise: STAGES=3 instead "
+                "of 2 0.950x."));
+}
+
 TEST(PickReasonsTest, ThePeersTimeIsSetAgainstTheCeiling) {
   StoredRows rows = neighbour_rows();
   PeerView peer;

@@ -57,6 +57,12 @@ function outcomes(report: Report): Child {
     [badge(`${countText(each.count)} ${outcomeName(each.outcome)}`, kind(each.failed)), ' ']));
 }
 
+// To the part that has them.
+function reasonsLink({ pick }: State): Child {
+  if (pick === undefined || (pick.why.length === 0 && pick.next === null)) return null;
+  return el('a', { href: '#pick' }, pick.why.length === 0 ? 'What to try next' : 'Why it wins, and what to try next');
+}
+
 export function verdictView(state: State): View {
   const words = el('div');
   const times = timesChart(state);
@@ -73,7 +79,7 @@ export function verdictView(state: State): View {
       fill(words,
         lead === null ? sentences[0] : el('p', { class: 'headline' }, lead.headline),
         el('p', { class: 'beside muted' }, lead !== null && lead.beside !== '' && `${lead.beside} `,
-          state.pick !== undefined && el('a', { href: '#pick' }, 'Why it wins, and what to try next')),
+          reasonsLink(state)),
         report.emulation && el('p', { class: 'notice', role: 'note' }, badge('emulation', 'emulation'), ` ${report.emulation_note}`));
       fill(also, ...(lead === null ? sentences.slice(1) : sentences), outcomes(report));
       times.update();
