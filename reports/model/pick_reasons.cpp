@@ -56,11 +56,12 @@ std::string peer_sentence(const ReportPick& pick) {
 std::string default_sentence(const std::vector<OneParameterChange>& changes,
                              const VariantWords& standard, const VariantWords& pick) {
   std::vector<std::string> known, unknown;
-  for (const auto& [name, value] : standard.parameters) {
+  for (const Assignment& of_default : standard.parameters) {
+    const auto& [name, value] = of_default;
     const std::string* const mine = pick.find(name);
     if (mine == nullptr || *mine == value) continue;
     const auto change = std::ranges::find_if(changes, [&](const OneParameterChange& each) {
-      return each.parameter == name && each.value == value;
+      return each.parameter == of_default.first && each.value == of_default.second;
     });
     if (change == changes.end()) {
       unknown.push_back(name);
@@ -138,6 +139,7 @@ std::string designs_sentence(const ReportModel& model, const ReportPick& pick) {
   std::vector<std::pair<std::string, Best>> order(designs.begin(), designs.end());
   std::ranges::stable_sort(order, {}, [](const auto& each) { return each.second.ratio; });
   std::vector<std::string> items;
+  items.reserve(order.size());
   for (const auto& [design, best] : order) {
     items.push_back(
         fmt::format("{} {}{}", design, best.is_rough ? "about " : "", ratio_text(best.ratio)));
