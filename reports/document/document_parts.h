@@ -58,6 +58,10 @@ std::string database_words(const DocumentInput& input);
 std::string place_words(const DocumentInput& input, const GpuRecord& gpu, const std::string& op,
                         std::string problem);
 
+// The command that counts a variant of a problem, up to the variant's text.
+std::string profile_command(const DocumentInput& input, const GpuRecord& gpu, const std::string& op,
+                            const std::string& problem);
+
 Json problems_part(const DocumentInput& input);
 Json picks_part(const DocumentInput& input);
 Json peers_part(const DocumentInput& input);

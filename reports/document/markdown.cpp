@@ -1,13 +1,16 @@
 #include "document/markdown.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "analysis/pareto_front.h"
 #include "core/variant_words.h"
 #include "model/missing_parts.h"
+#include "model/next_step.h"
 #include "model/pick_peers.h"
+#include "model/pick_reasons.h"
 #include "model/verdict.h"
 #include "text/explanations.h"
 #include "text/markdown_table.h"
@@ -57,6 +60,24 @@ std::string picks_text(const ReportModel& model, const DocumentOptions& options)
     table.add(cells);
   }
   return table.text();
+}
+
+// Why each pick wins, and what to try next; "" if nothing is known.
+std::string reasons_text(const ReportModel& model, const ReportAnalysis& analysis) {
+  std::string text;
+  for (const ReportPick& pick : model.picks) {
+    std::vector<std::string> sentences = pick_reasons(model, analysis, pick);
+    const NextStep next = next_step(model, analysis, pick);
+    if (sentences.empty()) continue;
+    if (next.command == NextStep::Command::none && !next.text.empty()) {
+      sentences.push_back(next.text);
+    }
+    text += "- " +
+            markdown_plain(fmt::format("{} {}: {}", pick.view.op, pick.view.problem,
+                                       fmt::join(sentences, " "))) +
+            "\n";
+  }
+  return text;
 }
 
 std::string importance_text(const ReportModel& model, const ReportAnalysis& analysis) {
@@ -152,6 +173,8 @@ std::string report_markdown(const ReportModel& model, const ReportAnalysis& anal
   for (const std::string& sentence : model.verdict) text += markdown_plain(sentence) + "\n";
   text += emulation_note(model);
   text += section("Picks", model.picks.empty() ? missing("picks") : picks_text(model, options));
+  const std::string reasons = reasons_text(model, analysis);
+  if (!reasons.empty()) text += section("Why these variants", reasons);
   text += section("What matters", analysis.importance.empty() ? missing("importance")
                                                               : importance_text(model, analysis));
   const std::string energies = energies_text(model);

@@ -9,6 +9,8 @@
 #include "core/variant_words.h"
 #include "document/document_parts.h"
 #include "model/default_difference.h"
+#include "model/next_step.h"
+#include "model/pick_reasons.h"
 
 namespace mgtune {
 namespace {
@@ -59,6 +61,33 @@ std::string pack_command(const DocumentInput& input, const ReportPick& pick) {
                      shell_word(pick.view.op + ".mgpack"));
 }
 
+std::string next_command(const DocumentInput& input, const ReportPick& pick,
+                         NextStep::Command command) {
+  switch (command) {
+    case NextStep::Command::none:
+      return "";
+    case NextStep::Command::sweep_on_gpu:
+      return fmt::format("mgtune sweep {} --gpu auto", shell_word(pick.view.op));
+    case NextStep::Command::repeat_sweep: {
+      const std::int64_t sweep = input.index.sweep(pick.view.tuned.sweep);
+      return sweep < 0 ? "" : input.model.sweeps[static_cast<std::size_t>(sweep)].sweep.command;
+    }
+    case NextStep::Command::first_sweep:
+      return "mgtune sweep " + place_words(input, pick.view.gpu, pick.view.op, pick.view.problem);
+    case NextStep::Command::count:
+      return fmt::format("{} {}",
+                         profile_command(input, pick.view.gpu, pick.view.op, pick.view.problem),
+                         shell_word(pick.view.tuned.variant));
+  }
+  return "";
+}
+
+Json next_json(const DocumentInput& input, const ReportPick& pick) {
+  const NextStep step = next_step(input.model, input.analysis, pick);
+  if (step.text.empty()) return nullptr;
+  return {{"text", step.text}, {"command", next_command(input, pick, step.command)}};
+}
+
 Json pick_json(const DocumentInput& input, std::size_t place) {
   const ReportPick& pick = input.model.picks[place];
   const TunedRecord& tuned = pick.view.tuned;
@@ -92,7 +121,9 @@ Json pick_json(const DocumentInput& input, std::size_t place) {
   json["tied"] = pick.tied;
   json["tied_rows"] = pick.tied_rows;
   json["against_default"] = difference_sentences(input.model, input.analysis, pick);
+  json["why"] = pick_reasons(input.model, input.analysis, pick);
   json["limit"] = pick.roofline.limit;
+  json["next"] = next_json(input, pick);
   json["variants_ok"] = pick.variants_ok;
   json["variants_failed"] = pick.variants_failed;
   json["imported"] = pick.imported;

@@ -78,6 +78,9 @@ Json variants_json(const DocumentInput& input, const ReportProblem& problem,
   add("message", [&](const auto& row) {
     return is_failure(row.view.outcome) ? input.index.messages.index_of(row.view.message) : -1;
   });
+  add("log", [](const ReportVariant& row) -> Json {
+    return row.compile_log ? Json(*row.compile_log) : Json(-1);
+  });
   add("flags", flags_of);
   add("order", [](const auto& row) { return Json(row.order); });
   add("seconds", [](const auto& row) { return number(row.seconds); });
@@ -122,8 +125,7 @@ Json tolerance(const DocumentInput& input, const ReportProblem& problem) {
 // The cpu device has nothing to profile.
 std::string rerun_command(const DocumentInput& input, const ReportProblem& problem) {
   if (problem.gpu.emulation) return "";
-  return "mgtune profile " + place_words(input, problem.gpu, problem.op, problem.problem) +
-         " --variant";
+  return profile_command(input, problem.gpu, problem.op, problem.problem);
 }
 
 }  // namespace

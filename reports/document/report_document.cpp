@@ -98,6 +98,11 @@ std::string place_words(const DocumentInput& input, const GpuRecord& gpu, const 
                      shell_word(gpu.model), database_words(input));
 }
 
+std::string profile_command(const DocumentInput& input, const GpuRecord& gpu, const std::string& op,
+                            const std::string& problem) {
+  return "mgtune profile " + place_words(input, gpu, op, problem) + " --variant";
+}
+
 std::string report_document(const ReportModel& model, const ReportAnalysis& analysis,
                             const DocumentOptions& options) {
   const DocumentIndex index(model);
@@ -114,6 +119,7 @@ std::string report_document(const ReportModel& model, const ReportAnalysis& anal
   document["outcomes"] = outcomes_json();
   document["methods"] = methods_json(index);
   document["messages"] = index.messages.texts();
+  document["compile_logs"] = model.compile_logs;
   document["gpus"] = Json::array(index.gpus, [](const auto* gpu) { return record_json(*gpu); });
   document["missing"] = missing_json(input);
   document["problems"] = problems_part(input);

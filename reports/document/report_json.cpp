@@ -61,6 +61,10 @@ Json variant_json(const ReportModel& model, const ReportVariant& variant) {
   row["registers"] = count_or_null(view.registers);
   row["spill_bytes"] = count_or_null(view.spill_bytes);
   row["static_shared_bytes"] = count_or_null(view.static_shared_bytes);
+  row["code_bytes"] = count_or_null(view.code_bytes);
+  row["ptx_bytes"] = count_or_null(view.ptx_bytes);
+  row["compile_log"] =
+      variant.compile_log ? Json(model.compile_logs[*variant.compile_log]) : Json();
   row["build_sha256"] = view.build_sha256;
   row["sweep"] = view.sweep;
   row["check"] = view.check ? record_json(*view.check) : Json();

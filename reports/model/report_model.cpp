@@ -20,6 +20,7 @@
 #include "model/verdict.h"
 #include "store/import.h"
 #include "system/utc_now.h"
+#include "text/compile_log.h"
 #include "text/units.h"
 
 namespace mgtune {
@@ -269,6 +270,21 @@ void add_spaces(std::vector<SpaceView> spaces, ReportModel& model) {
   model.spaces = std::move(spaces);
 }
 
+void add_compile_logs(const std::vector<BuildLogView>& logs, ReportModel& model) {
+  std::map<std::string_view, std::string_view> of_build;
+  for (const BuildLogView& view : logs) of_build.emplace(view.sha256, view.log);
+  std::map<std::string, std::size_t> places;
+  for (ReportVariant& variant : model.variants) {
+    const auto found = of_build.find(variant.view.build_sha256);
+    if (found == of_build.end()) continue;
+    std::string log = readable_log(found->second);
+    if (log.empty()) continue;
+    const auto [entry, is_new] = places.try_emplace(log, model.compile_logs.size());
+    if (is_new) model.compile_logs.push_back(std::move(log));
+    variant.compile_log = entry->second;
+  }
+}
+
 bool shows_emulation(const ReportModel& model) {
   const auto emulated = [](const auto& row) { return row.view.gpu.emulation; };
   return std::ranges::any_of(model.picks, emulated) ||
@@ -368,6 +384,7 @@ ReportModel make_report_model(StoredRows rows, const LeavesOut& leaves_out) {
   });
   add_peers(rows.peers, model);
   add_metrics(rows.metrics, model);
+  add_compile_logs(rows.build_logs, model);
   model.emulation = shows_emulation(model);
   model.verdict = verdict_sentences(model);
   return model;

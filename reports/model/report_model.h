@@ -69,6 +69,7 @@ struct ReportVariant {
   std::optional<std::int64_t> order;    // the number of the evaluation within its problem, from 0
   std::optional<double> seconds;        // spent on its problem until it was recorded
   std::size_t problem = 0;              // index into the model's problems
+  std::optional<std::size_t> compile_log;  // index into the model's compile_logs
   // A value for each metric of its problem; empty without a time. A metric of a parameter that the
   // variant's design does not have has no value.
   std::vector<std::optional<double>> metrics;
@@ -113,12 +114,13 @@ struct ReportModel {
   // By problem. Of each method the fastest comes first, and failures come last.
   std::vector<ReportVariant> variants;
   std::vector<ReportProblem> problems;
-  std::vector<ReportFailure> failures;  // by outcome, the most frequent message first
-  std::vector<OutcomeCount> counts;     // outcomes that occur, in the order of Outcome
-  std::vector<ReportFinal> finals;      // in the order of the picks
-  std::vector<SweepView> sweeps;        // newest first
-  std::vector<CeilingView> ceilings;    // of the GPUs that have variants
-  std::vector<SpaceView> spaces;        // of the problems, before anything was compiled
+  std::vector<ReportFailure> failures;    // by outcome, the most frequent message first
+  std::vector<OutcomeCount> counts;       // outcomes that occur, in the order of Outcome
+  std::vector<ReportFinal> finals;        // in the order of the picks
+  std::vector<SweepView> sweeps;          // newest first
+  std::vector<CeilingView> ceilings;      // of the GPUs that have variants
+  std::vector<SpaceView> spaces;          // of the problems, before anything was compiled
+  std::vector<std::string> compile_logs;  // of builds that were made: readable_log(), each once
 
   std::span<const ReportVariant> variants_of(const ReportProblem& problem) const {
     return std::span(variants).subspan(problem.first, problem.count);

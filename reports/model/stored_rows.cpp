@@ -15,6 +15,7 @@ Result<StoredRows> read_stored_rows(Store& store) {
   MGTUNE_ASSIGN(rows.peers, store.peers());
   MGTUNE_ASSIGN(rows.metrics, store.metrics());
   MGTUNE_ASSIGN(rows.counters, store.counters(std::string()));
+  MGTUNE_ASSIGN(rows.build_logs, store.build_logs());
   std::set<std::int64_t> gpus;
   for (const OutcomeView& row : rows.outcomes) gpus.insert(row.gpu_id);
   for (const TunedView& row : rows.tuned) gpus.insert(row.tuned.gpu);

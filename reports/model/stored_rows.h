@@ -23,6 +23,7 @@ struct StoredRows {
   std::vector<SpaceView> spaces;
   std::vector<PeerView> peers;       // of any problem and GPU
   std::vector<MetricsView> metrics;  // likewise
+  std::vector<BuildLogView> build_logs;
 };
 
 Result<StoredRows> read_stored_rows(Store& store);

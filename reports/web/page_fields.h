@@ -41,20 +41,27 @@ std::string shown_page_fields() {
   return text;
 }
 
+// Of the store: the newest when the report's format 2 was released.
+inline constexpr int kFormatOfFirstDocuments = 5;
+
 // "  median_ns: numbers,": a line per field that is a column of the variants.
 template <HasFields Record>
 std::string page_columns() {
   std::string text;
   const Record record;
   for_each_column_in(kPage, record, [&](const auto& field, const auto&) {
-    text.append("  ").append(field.name_in(kPage)).append(": numbers,\n");
+    // Documents of format 2 lack the fields that came later.
+    const bool may_be_absent = field.traits.added_in > kFormatOfFirstDocuments;
+    text.append("  ").append(field.name_in(kPage));
+    text.append(may_be_absent ? ": orAbsent(numbers, kNoNumbers),\n" : ": numbers,\n");
   });
   return text;
 }
 
 inline std::string page_fields_source() {
   return "// Made by mgtune_page_fields from runtime/store/records.h. Do not edit.\n\n"
-         "import { flag, number, numbers, object, text } from './decode';\n\n"
+         "import { flag, number, numbers, object, orAbsent, text } from './decode';\n\n"
+         "const kNoNumbers = new Float64Array();\n\n"
          "export const gpu = object({\n" +
          page_fields<GpuRecord>() + "});\n\nexport const clocks = object({\n" +
          page_fields<ClockRecord>() + "});\n\nexport const finalistFields = {\n" +

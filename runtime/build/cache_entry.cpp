@@ -33,6 +33,7 @@ std::string encode_header(const Build& build) {
       append_field(header, "symbol", variable.symbol);
     }
   }
+  if (build.ptx_bytes >= 0) append_field(header, "ptx_bytes", std::to_string(build.ptx_bytes));
   append_field(header, "log", build.log);
   return header;
 }
@@ -64,6 +65,10 @@ bool decode_header(std::string_view header, Build& build) {
     variable.name = fields.text("name");
     variable.symbol = fields.text("symbol");
     build.variables.push_back(std::move(variable));
+  }
+  if (fields.next_is("ptx_bytes")) {
+    build.ptx_bytes = small_integer(fields, "ptx_bytes");
+    if (build.ptx_bytes < 0) return false;  // no field would have been written
   }
   build.log = fields.text("log");
   return fields.ok() && fields.at_end();

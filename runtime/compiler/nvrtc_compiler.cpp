@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <climits>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -179,6 +180,13 @@ class NvrtcCompiler final : public Compiler {
     return {failure_code(result), log.empty() ? nvrtc_->nvrtcGetErrorString(result) : log};
   }
 
+  // NVRTC makes the PTX on the way to the cubin. Its size counts the terminating zero.
+  int ptx_bytes(const Program& program) const {
+    std::size_t size = 0;
+    if (nvrtc_->nvrtcGetPTXSize(program.get(), &size) != NVRTC_SUCCESS || size <= 1) return -1;
+    return static_cast<int>(std::min<std::size_t>(size - 1, INT_MAX));
+  }
+
   Result<Build> build(const Program& program, const BuildRequest& request,
                       const std::vector<std::string>& kernels) const {
     Build build;
@@ -190,6 +198,7 @@ class NvrtcCompiler final : public Compiler {
     build.binary.resize(size);
     MGTUNE_TRY(expect(nvrtc_->nvrtcGetCUBIN(program.get(), build.binary.data())));
     build.sha256 = sha256_hex(build.binary);
+    build.ptx_bytes = ptx_bytes(program);
 
     const std::vector<BuildKernel> report = parse_ptxas_report(build.log);
     for (const std::string& kernel : kernels) {

@@ -84,6 +84,7 @@ std::string encode_pack(Pack pack) {
   append_field(rest, "builds", std::to_string(pack.builds.size()));
   for (PackedBuild& packed : pack.builds) {
     packed.build.log.clear();
+    packed.build.ptx_bytes = -1;
     append_field(rest, "request", packed.request);
     append_field(rest, "entry", encode_cache_entry(packed.build));
   }

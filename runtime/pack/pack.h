@@ -20,7 +20,7 @@ namespace mgtune {
 
 struct PackedBuild {
   std::string request;  // build_key() of the request, with an empty identity
-  Build build;          // without its log
+  Build build;          // without its log and the length of its PTX
 };
 
 struct Pack {

@@ -75,15 +75,19 @@ struct EnvironmentRecord {
   auto operator<=>(const EnvironmentRecord&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
-// What the compiler reported about the kernels of a binary. -1: it reported nothing.
+// What is known of the kernels of a binary from the compiler's report and the binary. -1: nothing.
 struct BuildResources {
   int registers = -1, spill_bytes = -1, static_shared_bytes = -1;
+  int code_bytes = -1;  // of machine code
+  int ptx_bytes = -1;   // the length of the PTX that it was made from
 
   static constexpr auto fields() {
     using R = BuildResources;
-    return std::tuple(Field{"registers", &R::registers},
-                      Field{"spill_bytes", &R::spill_bytes, {.unit = "bytes"}},
-                      Field{"static_shared_bytes", &R::static_shared_bytes, {.unit = "bytes"}});
+    constexpr FieldTraits size = {.unit = "bytes", .added_in = 6};
+    return std::tuple(
+        Field{"registers", &R::registers}, Field{"spill_bytes", &R::spill_bytes, {.unit = "bytes"}},
+        Field{"static_shared_bytes", &R::static_shared_bytes, {.unit = "bytes"}},
+        Field{"code_bytes", &R::code_bytes, size}, Field{"ptx_bytes", &R::ptx_bytes, size});
   }
   bool operator==(const BuildResources&) const = default;
 };
@@ -92,7 +96,7 @@ struct BuildRecord : BuildResources {
   std::string key;     // of the request
   std::string sha256;  // of the binary; "" if there is none
   std::string arch;
-  std::string message;            // why it failed, or the compiler's warnings
+  std::string message;            // why it failed, or the compiler's log
   Outcome outcome = Outcome::ok;  // ok, compile_failed, unsupported, timeout
 
   static constexpr auto fields() {

@@ -130,6 +130,10 @@ class Store {
   Result<std::vector<OutcomeView>> outcomes(std::int64_t sweep = 0, const std::string& op = "",
                                             const std::string& problem = "");
 
+  // The log of each binary that has one: the newest, if several builds gave the same binary. Every
+  // build of a GPU has one, because it has the report of ptxas.
+  Result<std::vector<BuildLogView>> build_logs();
+
   // The functions from here to metrics() read the rows of one operator, or of all if `op` is empty.
   Result<std::vector<TunedView>> tuned(const std::string& op = "");
   // The results of all variants in a compact form. As in outcomes(), only the newest ones are

@@ -128,6 +128,18 @@ Result<std::vector<OutcomeView>> Store::outcomes(std::int64_t sweep, const std::
                   sweep, op, problem);
 }
 
+Result<std::vector<BuildLogView>> Store::build_logs() {
+  const auto read = [](Row& row) {
+    BuildLogView view;
+    row.read(view.sha256, view.log);
+    return view;
+  };
+  return read_all(*database_, read,
+                  "SELECT sha256, message FROM builds WHERE id IN (SELECT max(id) FROM builds"
+                  " WHERE outcome = 'ok' AND message != '' AND sha256 != '' GROUP BY sha256)"
+                  " ORDER BY id");
+}
+
 Result<std::vector<TunedView>> Store::tuned(const std::string& op) {
   return read_picks(*database_, "?1 = '' OR o.name = ?1", op);
 }

@@ -87,6 +87,12 @@ struct OutcomeView : BuildResources {
   std::optional<MeasurementRecord> measurement;
 };
 
+// The compiler's log of a build that succeeded.
+struct BuildLogView {
+  std::string sha256;  // of the binary
+  std::string log;     // its first lines
+};
+
 struct PeerView {
   PeerRecord peer;
   std::string op, problem;

@@ -103,17 +103,21 @@ async function checkFound(page, name) {
   }
 }
 
-// What the verdict says of the pick and the default is what the document says of the pick in sight.
+// What the page says of the pick and why it wins is what the document says of the pick in sight.
 async function checkWhy(browser, document) {
   const { context, page } = await openPage(browser, 'why', write('why', document), breaches);
   const facts = page.locator('.winner .facts > div');
   const shown = () => facts.filter({ hasText: 'Against the default' }).locator('p').allTextContents();
+  const why = () => facts.filter({ hasText: 'Why this variant' }).locator('p').allTextContents();
   const inSight = async () => {
     const title = await page.locator('#winner-title').textContent();
     return document.picks.find((pick) => title.includes(` ${document.problems[pick.problem].problem} on `));
   };
   const first = await inSight();
   expect(JSON.stringify(await shown()) === JSON.stringify(first.against_default), `why: shows ${await shown()}`);
+  const plain = first.why.map((sentence) => sentence.replaceAll('`', ''));
+  expect(JSON.stringify(await why()) === JSON.stringify(plain), `why: the reasons are ${await why()}`);
+  expect((await page.locator('#verdict a[href="#pick"]').count()) === 1, 'why: the first screen does not lead to the reasons');
   const other = document.picks.findIndex((pick) => pick !== first);
   await page.locator('#picks tbody button.link').nth(other).click();
   await settled(page);
@@ -299,6 +303,24 @@ async function checkNext(browser, document) {
   await context.close();
 }
 
+// Every word of the first screen that needs one has a sentence, and nothing is offered that one problem does not have.
+async function checkWords(browser, document) {
+  const one = { ...document, picks: document.picks.slice(0, 1) };
+  for (const [name, shown, has] of [['several', document, true], ['one', one, false]]) {
+    const { context, page } = await openPage(browser, `${name} problem`, write(`${name}-words`, shown), breaches);
+    const note = await page.locator('#picks .note').textContent();
+    expect(note.includes('Choose a problem') === has, `${name} problem: below the picks stands ${note}`);
+    for (const words of ['The ceiling is', 'Tied with it:']) expect(note.includes(words), `${name} problem: below the picks is no: ${words}`);
+    const heads = await page.locator('.times thead th').allTextContents();
+    expect(heads.join() === 'time,vs pick,of ceiling', `${name} problem: the figures beside the bars are ${heads.join()}`);
+    const figures = await page.locator('.times tbody tr').nth(1).locator('td').allTextContents();
+    expect(/ us$/.test(figures[1]) && figures[2] === '' && / %$/.test(figures[3]), `${name} problem: beside the pick stands ${figures.join('; ')}`);
+    const peer = await page.locator('.times tr:has(.peer)').first().locator('td').allTextContents();
+    expect(/^[0-9.]+x$/.test(peer[2]) && / %$/.test(peer[3]), `${name} problem: beside a peer stands ${peer.join('; ')}`);
+    await context.close();
+  }
+}
+
 // The axis of seconds begins where the first result came, and says so.
 async function checkLate(browser) {
   const { context, page } = await openPage(browser, 'late', write('late', lateDocument()), breaches);
@@ -341,15 +363,30 @@ async function checkColumns(browser, url) {
   await page.locator('.columns label', { hasText: 'quartile 1' }).locator('input').check();
   const shown = await heads();
   expect(!shown.includes('registers') && shown.includes('quartile 1'), `columns: ${shown.join(', ')}`);
-  expect(shown.includes('in the final'), 'columns: no value of the final beside the single measurement');
+  const cells = async (title) => page.locator(`#variants tbody tr > :nth-child(${1 + shown.indexOf(title)})`).allTextContents();
+  const [finals, places] = [(await cells('in the final')).slice(0, 5).map(parseFloat), (await cells('#')).slice(0, 4)];
+  expect(finals.every((each, i) => i === 0 || each >= finals[i - 1]), `columns: the finalists have the times ${finals.join(', ')}`);
+  expect(places.join() === '1,2,4,3', `columns: the final does not rank the finalists: ${places.join()}`);
   await page.locator('#variants tbody .link').nth(3).click();
   const detail = await page.locator('#variants .detail').textContent();
-  expect(/differs? \(pick -> this\)/.test(detail), 'columns: the detail does not say what differs from the pick');
+  for (const words of ['differs in', 'PTX', 'SASS', 'instructions', 'Compile log', 'Used 40 registers']) {
+    expect(detail.includes(words), `columns: the detail of a variant does not say: ${words}`);
+  }
+  const differences = await page.locator('#variants .detail table tbody tr').allTextContents();
+  expect(differences.length >= 2 && differences.every((each) => each.trim() !== ''), `columns: against the pick: ${differences.join('; ')}`);
   const variant = await page.locator('#variants .detail .variant code').textContent();
-  for (const [title, form] of [['Source', 'cuda'], ['SASS', 'sass'], ['Compile log', 'command']]) {
+  for (const [title, form] of [['Source', 'cuda'], ['SASS', 'sass'], ['Build command', 'command']]) {
     await page.getByLabel('What was compiled').selectOption({ label: title });
     const command = await page.locator('#variants .printing code').textContent();
     expect(command.startsWith('mgtune run --kernel') && command.endsWith(` --variant '${variant}' --print ${form}`), `columns: ${title} is ${command}`);
+  }
+  await page.locator('#variants .detail summary', { hasText: 'Compile log' }).click();
+  for (const width of [1400, 800, 400]) {
+    await page.setViewportSize({ width, height: 900 });
+    await settled(page);
+    const cut = await page.locator('#variants .detail :is(.scroll, pre)').evaluateAll((boxes) =>
+      boxes.filter((box) => box.scrollWidth > box.clientWidth + 1).map((box) => box.textContent.slice(0, 40)));
+    expect(cut.length === 0, `columns: at ${width} px the detail cuts off: ${cut.join('; ')}`);
   }
   await context.close();
 }
@@ -441,6 +478,7 @@ try {
   await checkScreens(browser, 'peers', write('peers', peersDocument()));
   await checkFirstScreen(browser, write('peers', peersDocument()));
   await checkNext(browser, peersDocument());
+  await checkWords(browser, peersDocument());
   await checkLate(browser);
   await checkImported(browser);
   await checkCounters(browser, url);

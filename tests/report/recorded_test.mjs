@@ -19,6 +19,8 @@ if (files.length === 0) {
 }
 if (options.artifacts) mkdirSync(options.artifacts, { recursive: true });
 
+const kPicksOfAPage = 6;
+
 const breaches = [];
 function expect(condition, breach) {
   if (!condition) breaches.push(breach);
@@ -56,6 +58,12 @@ async function checkReport(browser, file, colorScheme) {
   await checkWidth(page, name, breaches);
   await checkGeometry(page, name, breaches);
   await checkAccessible(page, name, breaches);
+  // Verdict and picks on one page, the pick in sight and its charts on the other.
+  if (colorScheme === 'light' && (await page.locator('#picks tbody tr').count()) <= kPicksOfAPage) {
+    const pdf = await page.pdf({ preferCSSPageSize: true });
+    const pages = pdf.toString('latin1').match(/\/Type\s*\/Page\b/g)?.length;
+    expect(pages === 2, `${name}: the print has ${pages} pages`);
+  }
   if (options.artifacts) await page.screenshot({ path: join(options.artifacts, `${name}.png`), fullPage: true });
   await checkBrush(page, name);
   console.log(`${name}: ${await shownRows(page)} variants brushed; drawn: ${drawn.join(', ')}`);

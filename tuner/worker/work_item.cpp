@@ -1,16 +1,21 @@
 #include "worker/work_item.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "compiler/machine_code.h"
 #include "compiler/ptxas_report.h"
 #include "worker/worker_failure.h"
 
 namespace mgtune {
 namespace {
+
+constexpr std::size_t kMaxStoredLog = 4096;  // bytes; the log of one kernel has less than 1,000
 
 // The maximum over the kernels of a build, which limits the variant; -1 if one of them is unknown.
 int largest(const Build& build, int BuildKernel::*number) {
@@ -20,10 +25,20 @@ int largest(const Build& build, int BuildKernel::*number) {
 }
 
 void record_resources(const Build& build, BuildRecord& record) {
+  record.code_bytes = machine_code_bytes(build.binary);
+  record.ptx_bytes = build.ptx_bytes;
   if (build.kernels.empty()) return;
   record.registers = largest(build, &BuildKernel::registers);
   record.spill_bytes = largest(build, &BuildKernel::spill_bytes);
   record.static_shared_bytes = largest(build, &BuildKernel::static_shared_bytes);
+}
+
+// Whole lines from the beginning of the log, which has the warnings first.
+std::string stored_log(const std::string& log) {
+  if (log.size() <= kMaxStoredLog) return log;
+  const std::size_t end = log.rfind('\n', kMaxStoredLog);
+  const std::size_t kept = end == std::string::npos ? kMaxStoredLog : end + 1;
+  return fmt::format("{}({} more bytes are left out)\n", log.substr(0, kept), log.size() - kept);
 }
 
 }  // namespace
@@ -66,7 +81,7 @@ Result<Build> build_item(Builder& builder, const WorkItem& item, const DeviceInf
     return build;
   }
   record.sha256 = build->sha256;
-  record.message = build->log;
+  record.message = stored_log(build->log);
   record_resources(*build, record);
   return build;
 }

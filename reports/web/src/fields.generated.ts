@@ -1,6 +1,8 @@
 // Made by mgtune_page_fields from runtime/store/records.h. Do not edit.
 
-import { flag, number, numbers, object, text } from './decode';
+import { flag, number, numbers, object, orAbsent, text } from './decode';
+
+const kNoNumbers = new Float64Array();
 
 export const gpu = object({
   model: text,
@@ -44,4 +46,6 @@ export const variantColumns = {
   registers: numbers,
   spill_bytes: numbers,
   static_shared_bytes: numbers,
+  code_bytes: orAbsent(numbers, kNoNumbers),
+  ptx_bytes: orAbsent(numbers, kNoNumbers),
 };

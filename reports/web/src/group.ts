@@ -53,7 +53,7 @@ export function groupLabel(report: Report, key: GroupKey): string {
   const problem = at(report.problems, key.problem);
   const method = report.methods[key.method]?.name;
   const label = `${problem.operator} ${problem.problem} on ${at(report.gpus, problem.gpu).model}`;
-  return method === undefined ? label : `${label}, ${method}`;
+  return method === undefined ? label : `${label}, timed by ${method}`;
 }
 
 // The same without the GPU and the method if the report has only one.
@@ -61,7 +61,7 @@ export function shortGroupLabel(report: Report, key: GroupKey): string {
   const problem = at(report.problems, key.problem);
   const gpu = new Set(report.problems.map((each) => each.gpu)).size > 1 ? ` on ${at(report.gpus, problem.gpu).model}` : '';
   const method = report.methods[key.method]?.name;
-  return `${problem.operator} ${problem.problem}${gpu}${method !== undefined && report.methods.length > 1 ? `, ${method}` : ''}`;
+  return `${problem.operator} ${problem.problem}${gpu}${method !== undefined && report.methods.length > 1 ? `, timed by ${method}` : ''}`;
 }
 
 // A document that points outside its own lists is refused rather than half shown.
@@ -122,7 +122,8 @@ export function makeGroup(report: Report, key: GroupKey): Group {
   const { variants } = problem;
   const source = sourceRows(problem, key.method);
   for (const column of Object.values(variants)) {
-    if (column.length !== problem.count) {
+    const isAbsent = column.length === 0;  // older documents lack some
+    if (column.length !== problem.count && !isAbsent) {
       throw new DataError(`/problems/${key.problem}/variants: a column has ${column.length} of ${problem.count} entries`);
     }
   }
@@ -165,6 +166,8 @@ export function makeGroup(report: Report, key: GroupKey): Group {
       measured('registers', 'registers', reals(variants.registers)),
       measured('spills', 'spill bytes', reals(variants.spill_bytes)),
       measured('shared', 'shared bytes', reals(variants.static_shared_bytes)),
+      measured('code', 'code bytes', reals(variants.code_bytes)),
+      measured('ptx', 'PTX bytes', reals(variants.ptx_bytes)),
       measured('occupancy', 'occupancy', single(occupancy), (value) => percentText(value / 100, 0)),
       measured('error', 'error', reals(variants.error), (value) => value.toExponential(1)),
       measured('low', '95 % from', reals(variants.low_ns), timeText),

@@ -12,7 +12,7 @@ const missing = object({ text, command: text });
 
 const variants = object({
   design: indices, outcome: indices, method: indices, ...variantColumns, error: numbers,
-  message: indices, flags: indices, order: numbers, seconds: numbers, sweep: indices,
+  message: indices, log: orAbsent(indices, new Int32Array()), flags: indices, order: numbers, seconds: numbers, sweep: indices,
 });
 
 const problem = object({
@@ -36,7 +36,8 @@ const pick = object({
     verdict: oneOf('faster', 'slower', 'same', 'unsure'),
   })),
   ceiling: orNull(ceiling), ceilings: list(ceiling), bandwidth_gbps: maybe, gflops: maybe,
-  noise_floor: maybe, tied: list(text), against_default: list(text), limit: text, variants_ok: number, variants_failed: number,
+  noise_floor: maybe, tied: list(text), against_default: list(text),
+  why: orAbsent(list(text), []), limit: text, next: orAbsent(orNull(object({ text, command: text })), null), variants_ok: number, variants_failed: number,
   imported: flag, registers: maybe, spill_bytes: maybe, sweep: maybe, use: text, ship: text,
 });
 
@@ -118,7 +119,7 @@ const report = object({
   })),
   machines: list(object({ gpu: number, driver: text, compiler: text, system: text, mgtune_version: text })),
   builds: list(object({ problem: number, row: maybe, variant: text, role: text, sha256: text })),
-  measured: list(text),
+  measured: list(text), compile_logs: orAbsent(list(text), []),
 });
 
 export type Report = Decoded<typeof report>;

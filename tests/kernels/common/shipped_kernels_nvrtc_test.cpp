@@ -74,7 +74,8 @@ const std::vector<std::string> kMorePrefill = {
 const std::vector<std::string> kMoreVarlen = {
     "sequences=2,tokens_q=9,max_q=9,heads=1,kv_heads=1,head_dim=64,lse=true",
     "sequences=2,tokens_q=9,max_q=9,heads=1,kv_heads=1,head_dim=64,causal=true",
-    "sequences=2,tokens_q=300,max_q=200,heads=1,kv_heads=1,head_dim=64,causal=true",
+    "sequences=2,tokens_q=300,max_q=200,heads=1,kv_heads=1,head_dim=64",
+    "sequences=2,tokens_q=300,max_q=200,heads=1,kv_heads=1,head_dim=96",
     "sequences=2,tokens_q=9,max_q=9,heads=1,kv_heads=1,head_dim=96,causal=true,windowed=true",
     "sequences=2,tokens_q=9,max_q=9,heads=1,kv_heads=1,head_dim=256,capped=true"};
 const std::vector<std::string> kMoreDecode = {

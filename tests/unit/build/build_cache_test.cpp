@@ -103,11 +103,14 @@ TEST_F(BuildCacheTest, AnEntryIsTextInFrontOfTheBinary) {
 TEST_F(BuildCacheTest, VariablesRoundTripAndLeaveOtherEntriesAsTheyWere) {
   Build build = make_artifact("variables");
   EXPECT_EQ(encode_cache_entry(build).find("variables 1\n"), std::string::npos);
+  EXPECT_EQ(encode_cache_entry(build).find("ptx_bytes"), std::string::npos);
+  build.ptx_bytes = 14208;
   build.variables = {{"own::weights", "_ZN3own7weightsE"}, {"count", "count"}};
   ASSERT_TRUE(cache().store(build).ok());
   const std::optional<Build> loaded = cache().load(build.key);
   ASSERT_TRUE(loaded.has_value());
   expect_equal(*loaded, build);
+  EXPECT_EQ(loaded->ptx_bytes, 14208);
   ASSERT_EQ(loaded->variables.size(), 2U);
   EXPECT_EQ(loaded->variables[0].name, "own::weights");
   EXPECT_EQ(loaded->variables[0].symbol, "_ZN3own7weightsE");

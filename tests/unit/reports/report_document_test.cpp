@@ -44,6 +44,9 @@ StoredRows full_rows() {
       view.measurement->median_high_ns = view.measurement->median_ns * 1.005;
     }
   }
+  rows.build_logs.push_back({rows.outcomes[4].build_sha256,
+                             "ptxas info    : Used 32 registers\nptxas info    : Compile time = "
+                             "3 ms\n"});
   TunedView& pick = rows.tuned[1];
   pick.copy_ns = 19'000;
   const OutcomeView& fast = rows.outcomes[4];

@@ -118,6 +118,20 @@ TEST_F(SchemaTest, OutcomesOfVersion2HaveNoTimeOfRecording) {
   EXPECT_EQ(*database->read_text("SELECT message || recorded_at FROM outcomes"), "kept");
 }
 
+TEST_F(SchemaTest, BuildsOfVersion5HaveNoSizes) {
+  const auto database = open("v5.db");
+  ASSERT_TRUE(migrate(*database, schema_steps().first(5)).ok());
+  ASSERT_TRUE(database
+                  ->execute("INSERT INTO builds (key, sha256, arch, outcome, message, registers,"
+                            " spill_bytes, static_shared_bytes)"
+                            " VALUES ('key', 'sha', 'sm_90', 'ok', 'Used 40 registers', 40, 0, 32)")
+                  .ok());
+  ASSERT_TRUE(migrate(*database, schema_steps()).ok());
+  EXPECT_EQ(*database->read_text("SELECT message || ' ' || registers || ' ' || code_bytes || ' ' ||"
+                                 " ptx_bytes FROM builds"),
+            "Used 40 registers 40 -1 -1");
+}
+
 TEST_F(SchemaTest, AFileThatIsNewerThanTheStepsIsLeftAlone) {
   const auto database = open("newer.db");
   ASSERT_TRUE(migrate(*database, std::vector{kFirst, kSecond}).ok());

@@ -247,5 +247,26 @@ TEST(Outcome, WordsRoundTrip) {
   EXPECT_FALSE(outcome_from_string("OK").has_value());
 }
 
+TEST_F(StoreTest, TheLogOfABinaryIsThatOfItsNewestBuild) {
+  Store store = open();
+  OutcomeRecord outcome = outcome_in(store);
+  const auto record = [&](const std::string& key, const std::string& sha256, Outcome of_build,
+                          const std::string& log) {
+    outcome.build.key = key;
+    outcome.build.sha256 = sha256;
+    outcome.build.outcome = of_build;
+    outcome.build.message = log;
+    ASSERT_TRUE(store.record(outcome).ok());
+  };
+  record("key-1", "one", Outcome::ok, "an older log");
+  record("key-2", "one", Outcome::ok, "Used 40 registers");
+  record("key-3", "two", Outcome::ok, "");
+  record("key-4", "", Outcome::compile_failed, "error: no such thing");
+  const std::vector<BuildLogView> logs = store.build_logs().value();
+  ASSERT_EQ(logs.size(), 1U);
+  EXPECT_EQ(logs[0].sha256, "one");
+  EXPECT_EQ(logs[0].log, "Used 40 registers");
+}
+
 }  // namespace
 }  // namespace mgtune

@@ -14,8 +14,13 @@ export type DesignImportance = Importance['designs'][number];
 export type ParameterImportance = DesignImportance['parameters'][number];
 
 // The document's total and main share.
-const kAlone = 'changing it alone';
-const kAverage = 'its average over the others';
+const kAlone = 'changed alone';
+const kAverage = 'on average';
+
+// Without this the two shares of a parameter seem to contradict each other.
+const kTwoBars = 'Two bars, two questions. Changed alone: how much the time varies while all other parameters stay. On average: how much it varies '
+  + 'between the values of the parameter, over all variants. The first is longer where the best value depends on other parameters, the second '
+  + 'where values were tried together with good or bad values of others. So neither adds up to 100 %.';
 
 // What the two charts look at; the second shows one parameter of the first.
 export interface Looked {
@@ -67,10 +72,10 @@ export function sharesChart(state: State, looked: () => Looked, look: (parameter
     }),
     summary: () => {
       const [first] = parameters();
-      return first === undefined ? '' :
-        `${parameterName(state, first.parameter)} matters most: ` + (first.total === null
-          ? `on average its values account for ${percentText(first.main, 0)} of the variation of the time.`
-          : `changing it alone accounts for ${percentText(first.total, 0)} of the variation of the time.`);
+      if (first === undefined) return '';
+      const most = `${parameterName(state, first.parameter)} matters most, with ${percentText(first.total ?? first.main, 0)} of the variation of the time `
+        + `(${first.total === null ? kAverage : kAlone}).`;
+      return first.total === null && parameters().every((each) => each.total === null) ? most : `${most} ${kTwoBars}`;
     },
     table: () => plainTable({ caption: 'Share of the variance of log time' }, parameters(), [
       { title: 'parameter', text: (each) => parameterName(state, each.parameter) },

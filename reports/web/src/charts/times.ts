@@ -13,7 +13,6 @@ interface Bar {
   readonly kind: 'pick' | 'default' | 'peer';
   readonly name: string;
   readonly ns: number;
-  readonly note: string;   // beside the time
   readonly title: string;  // more about it, or ""
 }
 
@@ -30,14 +29,13 @@ const kLinesAtFirst = 14;
 function bars(state: State, pick: Pick): readonly Bar[] {
   const { report } = state;
   const isDefault = pick.default_variant === pick.variant;
-  const share = pick.ceiling === null ? '' : percentText(pick.ceiling.fraction, 0);
   return [
-    { kind: 'pick', name: isDefault ? 'pick = default' : 'pick', ns: pick.time_ns, note: share, title: pick.ceiling?.text ?? '' },
+    { kind: 'pick', name: isDefault ? 'pick = default' : 'pick', ns: pick.time_ns, title: pick.ceiling?.text ?? '' },
     ...(pick.default_ns === null || isDefault ? [] : [{
-      kind: 'default' as const, name: 'default', ns: pick.default_ns, note: speedText(pick.default_ns / pick.time_ns), title: 'times the pick',
+      kind: 'default' as const, name: 'default', ns: pick.default_ns, title: pick.default_variant,
     }]),
     ...peersOf(report, pick).map((peer) => ({
-      kind: 'peer' as const, name: peer.name, ns: peer.median_ns, note: speedText(peer.median_ns / pick.time_ns),
+      kind: 'peer' as const, name: peer.name, ns: peer.median_ns,
       title: [peerName(peer), ...peerNotes(report, pick, peer)].join(', '),
     })),
   ];
@@ -69,17 +67,32 @@ function row(pick: Pick, bar: Bar, scale: Scale): HTMLElement {
     el('th', { scope: 'row' }, bar.name),
     el('td', { class: 'track' }, el('div', {}, mark, ceiling)),
     el('td', { class: 'number' }, timeText(bar.ns)),
-    el('td', { class: 'number muted' }, bar.note));
+    !scale.isAlone && el('td', { class: 'number' }, bar.kind === 'pick' ? '' : speedText(bar.ns / pick.time_ns)),
+    scale.hasCeiling && el('td', { class: 'number muted' }, ceilingShare(pick, bar)));
+}
+
+// How much of the ceiling's rate the time amounts to.
+function ceilingShare(pick: Pick, bar: Bar): string {
+  return pick.ceiling === null ? '' : percentText(pick.ceiling.fraction * pick.time_ns / bar.ns, 0);
+}
+
+// What the columns of figures are.
+function columnHeads(scale: Scale): HTMLElement {
+  const head = (text: string, title: string) => el('th', { scope: 'col', class: 'number', title }, text);
+  return el('thead', {}, el('tr', {},
+    el('td', {}), el('td', { class: 'track' }), head('time', 'the median time of a launch'),
+    !scale.isAlone && head('vs pick', 'the time divided by that of the pick'),
+    scale.hasCeiling && head('of ceiling', 'how much of the rate of the nearest measured ceiling this time amounts to')));
 }
 
 function sentence(scale: Scale, picks: readonly Pick[]): string {
-  const cut = scale.end === kLongest ? ' Bars with a torn end are longer.' : '';
-  const names = 'The pick is what programs run once they have these results, the default what they run without.';
+  const cut = scale.end === kLongest ? ' Torn bars are longer.' : '';
+  const names = 'With these results programs run the pick, without them the default.';
   if (scale.isAlone) return 'Shorter is faster. There is no time of a default, of another implementation or of a ceiling to compare with.';
   if (!scale.hasCeiling) return `Shorter is faster. ${names} Each problem has its own scale.${cut}`;
   const kinds = new Set(picks.map((pick) => pick.ceiling?.name.replace(/ of .*/, '') ?? ''));
   const what = kinds.size === 1 && kinds.has('copy') ? 'a copy of the same number of bytes' : 'the nearest measured ceiling';
-  return `Shorter is faster. ${names} The line is ${what}; the percentage is how near the pick comes to it.${cut}`;
+  return `Shorter is faster. ${names} The line is the ceiling: ${what}.${cut}`;
 }
 
 export function timesChart(state: State): View {
@@ -105,13 +118,13 @@ export function timesChart(state: State): View {
     const head = (pick: Pick): Child => {
       const problem = at(report.problems, pick.problem);
       const isCurrent = pick.problem === group?.problem && pick.method === group.method;
-      return el('tr', { class: 'problem-name' }, el('th', { scope: 'rowgroup', colspan: 4 },
+      return el('tr', { class: 'problem-name' }, el('th', { scope: 'rowgroup', colspan: 5 },
         button(shortProblemName(report, problem), { class: 'link', title: `${problem.operator} ${problem.problem}`, 'aria-current': isCurrent ? 'true' : undefined },
           () => state.chooseProblem(pick.problem, pick.method)),
         isEmulated(pick) && ' (emulation)'));
     };
     fill(body, el('caption', { class: 'offscreen' }, 'Time of the pick, the default and other implementations'),
-      ...shown.map((pick) => el('tbody', {}, head(pick), ...bars(state, pick).map((bar) => row(pick, bar, scale)))));
+      columnHeads(scale), ...shown.map((pick) => el('tbody', {}, head(pick), ...bars(state, pick).map((bar) => row(pick, bar, scale)))));
     fill(more, picks.length > shown.length && button(`Show all ${picks.length} problems`, {}, () => {
       all = true;
       draw();

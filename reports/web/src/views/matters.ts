@@ -89,9 +89,6 @@ function sentences(state: State, importance: Importance, { design }: Looked): re
     if (unknown.length > 0 && unknown.length < design.parameters.length) {
       lines.push(`What changing it alone does is not known of ${unknown.join(', ')}: too few variants differ in nothing else.`);
     }
-    if (design.parameters.some((each) => each.total !== null && each.main > each.total + 0.005)) {
-      lines.push('An average effect above that of changing a parameter alone is borrowed: its values were tried together with good or bad values of others.');
-    }
     if (pairs.length > 0) lines.push(`What pairs explain beyond their two parameters: ${pairs.join(', ')}.`);
   }
   if (importance.note !== '') lines.push(importance.note);

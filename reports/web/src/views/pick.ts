@@ -1,11 +1,11 @@
 // The pick for the problem in sight: how fast it is, and why.
 
+import { commandLine } from '../commands';
 import { type Child, el, fill } from '../dom';
 import { percentText, speedRange, speedText, timeRange, timeText } from '../format';
 import { peerName, peerNotes, peersOf } from '../peers';
 import type { Pick, Report } from '../report';
 import type { State, View } from '../state';
-import { nextSteps } from './next';
 import { badge, facts, prose, Section } from './section';
 
 const kMostPeers = 3;  // figures beside those of the pick
@@ -34,7 +34,7 @@ function figures(report: Report, pick: Pick, emulation: boolean): HTMLElement {
     ...peersOf(report, pick).slice(0, kMostPeers).map((peer) =>
       figure(peerName(peer), timeText(peer.median_ns), `${speedText(peer.median_ns / pick.time_ns)} the time of the pick`)),
     pick.baseline !== null && figure('Speed over the baseline', speedText(pick.baseline.speedup), pick.baseline.verdict),
-    pick.ceiling !== null && figure('Reached', percentText(pick.ceiling.fraction), `of the ${pick.ceiling.name}`));
+    pick.ceiling !== null && figure('Reached of the ceiling', percentText(pick.ceiling.fraction), `of the ${pick.ceiling.name}`));
 }
 
 // "timed by graph, the pick by rotating", once for all of them.
@@ -49,8 +49,18 @@ function ties(pick: Pick): string {
   return `${others === 1 ? '1 variant is' : `${others} variants are`} not told apart from it in the final: see the finalists.`;
 }
 
-function againstDefault(pick: Pick): Child {
-  return pick.against_default.length > 0 && el('div', {}, ...pick.against_default.map((sentence) => el('p', {}, sentence)));
+function paragraphs(sentences: readonly string[]): Child {
+  return sentences.length > 0 && el('div', {}, ...sentences.map((sentence) => el('p', {}, prose(sentence))));
+}
+
+function nextStep({ next }: Pick): Child {
+  return next !== null && el('div', { class: 'next' }, el('p', {}, next.text), next.command !== '' && commandLine(next.command));
+}
+
+// "graph: a CUDA graph of many launches ..."
+function method(report: Report, pick: Pick): Child {
+  const known = report.methods[pick.method];
+  return known !== undefined && prose(`${known.name}: ${known.description}`);
 }
 
 function winner(state: State): Child {
@@ -61,9 +71,11 @@ function winner(state: State): Child {
     el('p', { class: 'variant' }, el('code', {}, pick.variant)),
     figures(state.report, pick, group.emulation),
     facts(
-      ['Against the default', againstDefault(pick)],
-      ['Why', pick.limit !== '' && prose(pick.limit)],
-      ['What to try next', nextSteps(state)],
+      ['Why this variant', paragraphs(pick.why)],
+      ['What limits it', pick.limit !== '' && prose(pick.limit)],
+      ['What to try next', nextStep(pick)],
+      ['Against the default', paragraphs(pick.against_default)],
+      ['How it was timed', el('div', { class: 'screen-only' }, method(state.report, pick))],
       ['Others', besides(state.report, pick)],
       ['Ties', ties(pick)],
       ['Noise', pick.noise_floor === null ? '' : `two entries of one variant differed by ${percentText(pick.noise_floor, 2)} in the final`],

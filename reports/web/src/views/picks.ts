@@ -5,7 +5,7 @@ import { countText, percentText, speedText, timeRange, timeText } from '../forma
 import { at } from '../group';
 import { peerName, peersOf } from '../peers';
 import { sharedWordsText, shortProblemName } from '../problem_names';
-import type { Pick } from '../report';
+import type { Pick, Report } from '../report';
 import type { State, View } from '../state';
 import { allRows, Table, type TableColumn } from '../table';
 import { isGain, speedInterval } from './pick';
@@ -39,7 +39,7 @@ export function shortLimit(limit: string): string {
 function notes(pick: Pick): string {
   return [
     pick.variants_failed > 0 && `${countText(pick.variants_failed)} failed`,
-    pick.tied.length > 1 && `${pick.tied.length - 1} tied`,
+    pick.tied.length > 1 && `${countText(pick.tied.length - 1)} tied with it`,
   ].filter((each) => each !== false).join(', ');
 }
 
@@ -90,9 +90,9 @@ function cells(state: State): readonly Cells[] {
       order: (pick) => pick.baseline?.speedup ?? NaN,
     },
     {
-      key: 'ceiling', title: 'reached', number: true, text: (pick) => pick.ceiling?.text ?? '',
+      key: 'ceiling', title: 'of ceiling', number: true, text: (pick) => pick.ceiling?.text ?? '',
       order: (pick) => pick.ceiling?.fraction ?? NaN,
-      cell: (pick) => (pick.ceiling === null ? '' : el('span', { class: 'limit', title: pick.ceiling.text }, percentText(pick.ceiling.fraction))),
+      cell: (pick) => (pick.ceiling === null ? '' : under(percentText(pick.ceiling.fraction), pick.ceiling.name)),
     },
     {
       key: 'limit', title: 'limited by', text: (pick) => shortLimit(pick.limit),
@@ -100,6 +100,17 @@ function cells(state: State): readonly Cells[] {
     },
     { key: 'count', title: 'variants', number: true, text: (pick) => countText(evaluated(pick)), order: evaluated, cell: (pick) => under(countText(evaluated(pick)), notes(pick)) },
   ];
+}
+
+// The words of the table that need one.
+function explanation(report: Report): string {
+  const { picks } = report;
+  return [
+    sharedWordsText(report),
+    picks.some((pick) => pick.ceiling !== null) && 'The ceiling is the highest rate that was measured on this GPU: of a copy of as many bytes, or of arithmetic.',
+    picks.some((pick) => pick.tied.length > 1) && 'Tied with it: variants that are as fast as the pick, as far as the final can tell.',
+    picks.length > 1 && 'Choose a problem to see its variants in the parts below.',
+  ].filter((each) => each !== false && each !== '').join(' ');
 }
 
 export function picksView(state: State): View {
@@ -117,7 +128,7 @@ export function picksView(state: State): View {
     element: section.element,
     update: () => {
       if (!section.offer(state.report, 'picks')) return;
-      note.textContent = `${sharedWordsText(state.report)} Choose a problem to see its variants in the parts below.`.trim();
+      note.textContent = explanation(state.report);
       const pick = (row: number) => at(state.report.picks, row);
       table.set(cells(state).map(({ text, order, cell, ...rest }) => ({
         ...rest, text: (row: number) => text(pick(row)), order: (row: number) => (order ?? text)(pick(row)),

@@ -8,15 +8,17 @@ import { bytesText, counted, countText, numberText, speedText, timeRange, timeTe
 import { groupRow, outcomeName } from '../group';
 import { kDefault, kPick } from '../report';
 import type { State, View } from '../state';
-import { Table, type TableColumn } from '../table';
+import { plainTable, Table, type TableColumn } from '../table';
 import { ColumnChooser } from './column_chooser';
 import { badge, facts, Section } from './section';
 import { counterTitle } from '../charts/counters';
 import { finalOf } from '../charts/finals';
 
 // The order of the document.
-const kCaption = 'Chosen variants: the fastest first, then those that were slower and stopped early, then failures';
-const kHiddenAtFirst = ['low', 'high', 'q1', 'q3', 'samples', 'order', 'seconds'];
+const kCaption = 'Chosen variants: the fastest first (finalists by the final), then those that were slower and stopped early, then failures';
+// Figures of the build and of the check beside those of the pick.
+const kCompared: readonly string[] = ['final', 'registers', 'spills', 'shared', 'code', 'ptx', 'occupancy', 'error'];
+const kHiddenAtFirst = ['code', 'ptx', 'low', 'high', 'q1', 'q3', 'samples', 'order', 'seconds'];
 
 // Columns without a single value are left out.
 function isEmpty(column: Column): boolean {
@@ -71,14 +73,26 @@ function rowClass(state: State, row: number): string {
   return classes.filter((each) => each !== false).join(' ');
 }
 
+// The finalists first, as the final ranks them, because single measurements drift; then the others in the order of the document.
 export function chosenRows(state: State): Uint32Array {
   const { mask, count } = state.selection;
   const rows = new Uint32Array(count);
+  const finalTime = finalTimes(state);
+  const isFinalist = (row: number) => !Number.isNaN(finalTime[row] ?? NaN);
   let next = 0;
+  for (let row = 0; row < finalTime.length; ++row) {
+    if (mask[row] === 1 && isFinalist(row)) rows[next++] = row;
+  }
+  rows.subarray(0, next).sort((a, b) => (finalTime[a] ?? NaN) - (finalTime[b] ?? NaN));
   for (let row = 0; row < mask.length; ++row) {
-    if (mask[row] === 1) rows[next++] = row;
+    if (mask[row] === 1 && !isFinalist(row)) rows[next++] = row;
   }
   return rows;
+}
+
+function finalTimes(state: State): Float64Array {
+  const column = state.group?.columns.find((each) => each.key === 'final');
+  return column?.kind === 'number' ? column.values : new Float64Array();
 }
 
 export function variantsTable(state: State): Table {
@@ -141,17 +155,36 @@ export function variantsView(state: State): View {
   };
 }
 
-// "VEC 8 -> 4, PDL true -> false (pick -> this)"
-function againstPick(state: State, row: number): string {
+// What differs between the pick and this variant: parameters, then figures.
+function againstPick(state: State, row: number): Child {
   const { group, pick, report } = state;
   const other = group === null || pick === undefined ? null : groupRow(report, group, pick.row);
-  if (group === null || other === null || other === row) return '';
-  const text = (column: CategoryColumn, of: number) => labelAt(column, of) || 'none';
-  const changes = group.parameters.filter((column) => labelAt(column, other) !== labelAt(column, row))
-    .map((column) => `${column.title} ${text(column, other)} -> ${text(column, row)}`);
+  if (group === null || other === null || other === row) return null;
+  const word = (column: CategoryColumn, of: number) => labelAt(column, of) || 'none';
+  const figures = [group.time, ...group.columns.filter((column) => kCompared.includes(column.key))];
+  const lines = [
+    ...group.parameters.map((column) => [column.title, word(column, other), word(column, row)] as const),
+    ...figures.map((column) => [column.title, textAt(column, other), textAt(column, row)] as const),
+    ...countersAgainstPick(state, other, row),
+  ].filter(([, of, here]) => of !== here && of !== '' && here !== '');
   const slower = valueAt(group.ranked, row) / valueAt(group.ranked, other);
-  const times = Number.isNaN(slower) ? '' : ` It takes ${speedText(slower)} the time of the pick.`;
-  return `${counted(changes.length, 'parameter')} differ${changes.length === 1 ? 's' : ''} (pick -> this): ${changes.join(', ')}.${times}`;
+  const caption = `Against the pick${Number.isNaN(slower) ? '' : `: ${speedText(slower)} its time`}`;
+  return plainTable({ caption }, lines, [
+    { title: 'differs in', text: ([name]) => name },
+    { title: 'pick', number: true, text: ([, of]) => of },
+    { title: 'this', number: true, text: ([, , here]) => here },
+  ]);
+}
+
+// The counters of both, where both were counted.
+function countersAgainstPick(state: State, pick: number, row: number): readonly (readonly [string, string, string])[] {
+  const { group, problem, report } = state;
+  if (group === null || problem === null) return [];
+  const of = (each: number) => report.counters.find((one) => one.row === problem.first + (group.source[each] ?? -1));
+  const [ours, here] = [of(pick), of(row)];
+  if (ours === undefined || here === undefined) return [];
+  return ours.values.map((each) => [counterTitle(each.name), numberText(each.value),
+    numberText(here.values.find((one) => one.name === each.name)?.value ?? null)] as const);
 }
 
 type Printed = readonly [string, PrintForm, string];  // title, --print, more words about it
@@ -160,10 +193,10 @@ const kForms: readonly [Printed, ...Printed[]] = [
   ['Source', 'cuda', 'the source and the instantiation that is compiled'],
   ['PTX', 'ptx', ''],
   ['SASS', 'sass', ''],
-  ['Compile log', 'command', 'the shell command that makes the build, whose output is the log'],
+  ['Build command', 'command', 'the shell command that makes the build, whose output is the whole compile log'],
 ];
 
-// The database has neither source nor machine code: which command prints them, for one form after the other.
+// The database has sizes and the log, but neither source nor code: which command prints them, for one form after the other.
 function printing(state: State, row: number): Child {
   const { problem } = state;
   const command = (form: PrintForm) => printCommand(problem?.rerun ?? '', state.variant(row), form);
@@ -174,11 +207,22 @@ function printing(state: State, row: number): Child {
   function show(value: string): void {
     const [title, form, what] = kForms.find((each) => each[1] === value) ?? kForms[0];
     chooser.offer(kForms.map((each) => ({ value: each[1], text: each[0] })), form);
-    words.textContent = `Prints ${what === '' ? `the ${title} of this variant` : what}. The GPU need not be in the machine. For the size, add: | wc -c`;
+    words.textContent = `Prints ${what === '' ? `the ${title} of this variant` : what}. The GPU need not be in the machine.${isSized(state, row) ? '' : ' For the size, add: | wc -c'}`;
     fill(line, commandLine(command(form)));
   }
   show('cuda');
   return el('div', { class: 'printing' }, chooser.element, line, words);
+}
+
+// Whether the database has the sizes of the code: mgtune kept none up to format 5 of its database.
+function isSized(state: State, row: number): boolean {
+  const { group, problem } = state;
+  return !Number.isNaN(problem?.variants.code_bytes[group?.source[row] ?? -1] ?? NaN);
+}
+
+// An instruction has 16 bytes from sm_70 on.
+function codeText(bytes: number): string {
+  return Number.isNaN(bytes) ? '' : `${bytesText(bytes)}, ${counted(bytes / 16, 'instruction')}`;
 }
 
 function detailOf(state: State, row: number): Child {
@@ -194,13 +238,13 @@ function detailOf(state: State, row: number): Child {
   const error = real(variants.error);
   const mark = group.columns.find((column) => column.key === 'mark');
   const message = labelAt(group.message, row);
+  const log = report.compile_logs[variants.log[source] ?? -1];
   return el('article', { class: 'winner' },
     el('h3', {}, `Variant ${row + 1}`, ' ', badge(labelAt(group.outcome, row), outcomeKind(state, row)),
       group.emulation && ' ', group.emulation && badge('emulation', 'emulation')),
     el('p', { class: 'variant' }, el('code', {}, state.variant(row))),
     facts(
       ['What it is', mark === undefined ? '' : textAt(mark, row)],
-      ['Against the pick', againstPick(state, row)],
       ['Time', time(variants.median_ns)],
       ['95 %', Number.isNaN(real(variants.low_ns)) ? '' : timeRange(real(variants.low_ns), real(variants.high_ns))],
       ['Quartiles', Number.isNaN(real(variants.q1_ns)) ? '' : `${timeRange(real(variants.q1_ns), real(variants.q3_ns))}, least ${time(variants.min_ns)}`],
@@ -212,8 +256,12 @@ function detailOf(state: State, row: number): Child {
       ['Registers', Number.isNaN(real(variants.registers)) ? '' : numberText(real(variants.registers))],
       ['Spilled', Number.isNaN(real(variants.spill_bytes)) ? '' : bytesText(real(variants.spill_bytes))],
       ['Static shared memory', Number.isNaN(real(variants.static_shared_bytes)) ? '' : bytesText(real(variants.static_shared_bytes))],
+      ['PTX', Number.isNaN(real(variants.ptx_bytes)) ? '' : bytesText(real(variants.ptx_bytes))],
+      ['SASS', codeText(real(variants.code_bytes))],
     ),
     message !== '' && el('pre', {}, message),
+    againstPick(state, row),
+    log !== undefined && el('details', {}, el('summary', {}, 'Compile log'), el('pre', {}, log)),
     printing(state, row),
     launch !== undefined && el('details', {}, el('summary', {}, 'Counters of one launch'),
       facts(...launch.values.map((each) => [counterTitle(each.name), numberText(each.value)] as const))),

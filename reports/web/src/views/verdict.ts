@@ -57,6 +57,12 @@ function outcomes(report: Report): Child {
     [badge(`${countText(each.count)} ${outcomeName(each.outcome)}`, kind(each.failed)), ' ']));
 }
 
+// To the part that has them.
+function reasonsLink({ pick }: State): Child {
+  if (pick === undefined || (pick.why.length === 0 && pick.next === null)) return null;
+  return el('a', { href: '#pick' }, pick.why.length === 0 ? 'What to try next' : 'Why it wins, and what to try next');
+}
+
 export function verdictView(state: State): View {
   const words = el('div');
   const times = timesChart(state);
@@ -72,7 +78,8 @@ export function verdictView(state: State): View {
       if (lead === null) sentences[0]?.classList.add('headline');
       fill(words,
         lead === null ? sentences[0] : el('p', { class: 'headline' }, lead.headline),
-        lead !== null && lead.beside !== '' && el('p', { class: 'beside muted' }, lead.beside),
+        el('p', { class: 'beside muted' }, lead !== null && lead.beside !== '' && `${lead.beside} `,
+          reasonsLink(state)),
         report.emulation && el('p', { class: 'notice', role: 'note' }, badge('emulation', 'emulation'), ` ${report.emulation_note}`));
       fill(also, ...(lead === null ? sentences.slice(1) : sentences), outcomes(report));
       times.update();

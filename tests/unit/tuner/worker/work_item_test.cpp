@@ -65,6 +65,22 @@ TEST_F(WorkItemTest, TheCompilersLogIsKept) {
   EXPECT_FALSE(record.sha256.empty());
 }
 
+TEST_F(WorkItemTest, OfALongLogTheFirstLinesAreKept) {
+  std::string log;
+  for (int line = 0; line < 200; ++line) {
+    log += "ptxas warning : number " + std::to_string(1000 + line) + " of many\n";
+  }
+  BuildRecord record;
+  EXPECT_TRUE(build(log, record).ok());
+  const std::size_t kept = record.message.find('(');
+  EXPECT_EQ(record.message.substr(kept),
+            "(" + std::to_string(log.size() - kept) + " more bytes are left out)\n");
+  EXPECT_LE(kept, 4097U);
+  EXPECT_GT(kept, 4000U);
+  EXPECT_EQ(record.message.substr(0, kept), log.substr(0, kept));
+  EXPECT_EQ(log[kept - 1], '\n');
+}
+
 TEST_F(WorkItemTest, ABuildThatIsNotWhatWasWrittenHasFailed) {
   for (const bool from_cache : {false, true}) {
     BuildRecord record;

@@ -1,0 +1,43 @@
+#include "compiler/machine_code.h"
+
+#include <elf.h>
+
+#include <climits>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+
+namespace mgtune {
+namespace {
+
+constexpr Elf64_Half kCudaMachine = 190;  // EM_CUDA, which older versions of <elf.h> lack
+
+// The struct at this place; nullopt if the file ends before.
+template <typename Struct>
+std::optional<Struct> read_at(std::string_view file, std::uint64_t place) {
+  if (place > file.size() || file.size() - place < sizeof(Struct)) return std::nullopt;
+  Struct value;
+  std::memcpy(&value, file.data() + place, sizeof value);
+  return value;
+}
+
+}  // namespace
+
+int machine_code_bytes(std::string_view cubin) {
+  const auto head = read_at<Elf64_Ehdr>(cubin, 0);
+  if (!head || !cubin.starts_with(ELFMAG) || head->e_ident[EI_CLASS] != ELFCLASS64 ||
+      head->e_machine != kCudaMachine || head->e_shentsize < sizeof(Elf64_Shdr)) {
+    return -1;
+  }
+  std::uint64_t bytes = 0;
+  for (std::uint64_t i = 0; i < head->e_shnum; ++i) {
+    const auto section = read_at<Elf64_Shdr>(cubin, head->e_shoff + i * head->e_shentsize);
+    if (!section) return -1;
+    if ((section->sh_flags & SHF_EXECINSTR) == 0) continue;
+    if (section->sh_size > cubin.size()) return -1;
+    bytes += section->sh_size;
+  }
+  return bytes > 0 && bytes <= INT_MAX ? static_cast<int>(bytes) : -1;
+}
+
+}  // namespace mgtune
