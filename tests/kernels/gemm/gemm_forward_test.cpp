@@ -92,9 +92,9 @@ TEST(GemmForwardLadder, ChoosesByTheNumberOfRowsAndTiles) {
   const auto design = [](const char* words, const DeviceLimits& device) {
     return gemm_check().first_of_ladder(words, device);
   };
-  EXPECT_THAT(design("m=1,n=14336,k=4096,T=bf16", kH200),
+  EXPECT_THAT(design("m=1,n=14336,k=4096,T=bf16", kA100),
               testing::StartsWith("stream ROWS=8 CHUNK=4096"));
-  EXPECT_THAT(design("m=1,n=1024,k=4096,T=bf16", kH200),
+  EXPECT_THAT(design("m=1,n=1024,k=4096,T=bf16", kA100),
               testing::StartsWith("stream ROWS=8 CHUNK=1024"));
   EXPECT_THAT(design("m=16,n=14336,k=4096,T=bf16", kA100), testing::StartsWith("stream ROWS=16"));
   EXPECT_THAT(design("m=64,n=1024,k=4096,T=bf16", kA100), testing::EndsWith("SPLIT_K=4"));
