@@ -39,8 +39,7 @@ TEST(GemmForward, TilesEqualTheReference) {
       {tiles(32, 64, 32, 2, 2, 2, 1, 1),
        {"m=1,n=8,k=8" + gelu, "m=33,n=72,k=40" + gelu,
         "m=5,n=136,k=200,x_stride=208,w_stride=216,residual_stride=144,y_stride=152" + gelu}},
-      {tiles(64, 64, 64, 2, 2, 3, 8, 1), {"m=200,n=136,k=136,T=f16"}},
-      {tiles(128, 128, 32, 2, 4, 4, 1, 1), {"m=140,n=264,k=72,silu=true,residual=true,T=bf16"}},
+      {tiles(64, 64, 64, 2, 2, 3, 8, 1), {"m=140,n=136,k=136,T=f16"}},
   });
 }
 
@@ -59,10 +58,8 @@ TEST(GemmForward, StreamEqualsTheReference) {
        {"m=1,n=8,k=8" + silu,
         "m=3,n=40,k=72,x_stride=80,w_stride=88,residual_stride=56,y_stride=48" + silu,
         "m=8,n=264,k=328" + silu, "m=7,n=40,k=2104" + silu}},
-      {"stream ROWS=16 CHUNK=1024 WARPS=8 STAGES=3 BLOCKS_PER_SM=1 PDL=false",
-       {"m=9,n=72,k=1032,T=f16", "m=16,n=24,k=520,T=f16"}},
       {"stream ROWS=32 CHUNK=1024 WARPS=4 STAGES=6 BLOCKS_PER_SM=1 PDL=false",
-       {"m=17,n=24,k=264,T=bf16", "m=32,n=40,k=1032,T=bf16"}},
+       {"m=17,n=24,k=264,T=f16", "m=32,n=40,k=1032,T=f16"}},
   });
 }
 
