@@ -92,7 +92,7 @@ const std::vector<std::string> kMoreGemm = {"m=1,n=1024,k=4096,relu=true,bias=tr
                                             "m=300,n=1024,k=256,relu=true,residual=true",
                                             "m=300,n=4096,k=4096,gelu=true,residual=true",
                                             "m=16,n=1024,k=1024,silu=true",
-                                            "m=40,n=1024,k=1024,relu=true"};
+                                            "m=40,n=1024,k=1024,bias=true"};
 const std::vector<std::string> kMoreGateUp = {
     "m=1,n=1024,k=4096,gate=true", "m=20,n=4096,k=4096,up=true", "m=64,n=1024,k=4096",
     "m=30,n=1024,k=256,gate=true", "m=30,n=1024,k=4096",         "m=300,n=1024,k=256,up=true",
