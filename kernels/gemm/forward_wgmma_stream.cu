@@ -1,34 +1,35 @@
-// The design wgmma_stream of gemm.forward, for up to 64 rows of x on GPUs of compute
-// capability 9.0. forward_stream.cu has the formula for few rows and the plain version.
+// The design wgmma_stream of gemm.forward, for up to 64 rows of x on GPUs of compute capability
+// 9.0. forward_stream.cu has the formula for few rows and the plain version.
 //
-// Algorithm  <mg/wgmma_stream.cuh>: y^T = w x^T by wgmma, with the weights as the operand of 64
-// rows.
-//            The copy engine brings slabs of w and x into a ring, and each of CONSUMERS warpgroups
-//            multiplies 64 rows of w. All slabs of w are shared evenly among the blocks. Blocks
-//            that share a tile leave sums in the workspace, and the last one adds them in a fixed
-//            order.
+// Algorithm  <mg/wgmma_stream.cuh>: y^T = w x^T by wgmma, so the weights are the operand of 64
+//            rows. The copy engine brings slabs of w and x into a ring, and each of CONSUMERS
+//            warpgroups multiplies 64 rows of w. All slabs of w are shared evenly among the
+//            blocks. Blocks that share a tile leave sums in the workspace, and the last one adds
+//            them in a fixed order.
 // Traffic    n * k elements of w, once. x comes from L2 for each slab: m / (64 * CONSUMERS) of the
-//            bytes of w. The sums of a block are at most 2 * 256 * ROWS * CONSUMERS bytes, written
-//            and read through L2: 4 % of 64 MiB of weights for 16 rows and CONSUMERS = 2, at the
-//            beginnings and ends of the blocks.
-// Work       2 * ROWS * n * k flops. A slab of 64 x 64 weights takes about 430 clocks to arrive on
-// an
-//            H200 and about 70 to multiply. Expected on an H200: 4,100 to 4,200 GB/s of weights
-//            from 64 MiB on, and 1.5 us for the beginning and the end of the grid without PDL.
+//            bytes of w. The sums that a block leaves are at most 2 * 256 * ROWS * CONSUMERS
+//            bytes: 16 KB for 16 rows and CONSUMERS = 2, where a block reads 508 KB of 64 MiB of
+//            weights on an H200.
+// Work       2 * ROWS * n * k flops. A slab of 64 x 64 weights takes about 430 clocks to arrive at
+//            an SM of an H200, and about 150 to wait for, multiply and release. Expected on an
+//            H200: 4,100 GB/s of weights and more from 64 MiB on. Without PDL the beginning and
+//            the end of a grid take about 4 us in which memory is idle.
 // Tunables   ROWS        The rows of x that are computed: m rounded up to a multiple of 16.
 //            CONSUMERS   The rows of w in a tile, 64 for each. More rows read x less often; fewer
 //                        rows have fewer sums to add up.
-//            BLOCK_K     The columns of a slab. Longer slabs need fewer barriers, and shorter ones
+//            BLOCK_K     The columns of a slab. Longer slabs need fewer barriers; shorter ones
 //                        leave less of the ring unused.
 //            RING        The KiB of the ring, which are also the bytes in flight of a block.
-//            BLOCKS_PER_SM   Two blocks hide each other's barriers.
-//            PDL         The grid starts while the grid before it ends. It gets its shared memory
-//                        then only if both fit into an SM, so a RING of at most 108 is better.
+//            BLOCKS_PER_SM  Two blocks hide each other's barriers.
+//            PDL         The grid starts while the grid before it ends. Two grids fit into an SM
+//                        at a time if RING is at most 108.
 //            AHEAD       The weights that are brought into L2 before the grid before has ended, in
 //                        rings.
+//            STAY_AHEAD  The weights are brought into L2 that far ahead of the ring until the end.
+//            LATE        The next grid starts when a block has asked for its last slab, so that it
+//                        reads while this one has nothing to read. Otherwise it starts at once.
 // Numerics   Products are exact, and sums are fp32. Bias, activation and residual are fp32, and y
-// is
-//            rounded once. The parameters and the number of SMs fix the order of all sums.
+//            is rounded once. The parameters and the number of SMs fix the order of all sums.
 
 #include <mg/tensor_copy.cuh>
 #include <mg/types.cuh>

@@ -1,16 +1,15 @@
 // The design wgmma_stream of swiglu.gate_up, for up to 64 rows of x on GPUs of compute capability
 // 9.0. gate_up_mma.cu has the formula and the plain version.
 //
-// Algorithm  As gemm/forward_wgmma_stream.cu. A slab has the same rows of gate_w and of up_w, and a
-//            thread has the sums of gate and of up of the same elements.
+// Algorithm  As gemm/forward_wgmma_stream.cu. A slab has the same rows of gate_w and of up_w, and
+//            a thread has the sums of gate and of up of the same elements.
 // Traffic    2 * n * k elements of the weights, once. x comes from L2 for each slab: m / (128 *
-//            CONSUMERS) of the bytes of the weights. The sums of a block are at most 4 * 256 * ROWS
-//            * CONSUMERS bytes, written and read through L2.
-// Work       4 * ROWS * n * k flops. Expected on an H200: 4,100 to 4,200 GB/s of weights from 64
-// MiB
-//            on.
-// Tunables   As forward_wgmma_stream.cu. A slab has twice as many bytes, so CONSUMERS = 1 reads as
-//            many weights per slab of x as 2 there.
+//            CONSUMERS) of the bytes of the weights. The sums that a block leaves are at most 4 *
+//            256 * ROWS * CONSUMERS bytes.
+// Work       4 * ROWS * n * k flops. Expected on an H200: 4,100 GB/s of weights and more from 64
+//            MiB on.
+// Tunables   As forward_wgmma_stream.cu. A slab has twice as many bytes, so CONSUMERS = 1 reads x
+//            as seldom as 2 there.
 // Numerics   As forward_wgmma_stream.cu. silu(gate) * up is computed from the fp32 sums, and h is
 //            rounded once.
 

@@ -284,9 +284,12 @@ class StreamConsumer {
   __device__ __forceinline__ float& sum(int i) { return sums_[i / V::kSums][i % V::kSums]; }
 
   static constexpr int kSums = V::kParts * V::kSums;
-  // Other blocks' sums that are on their way together. Four consumers have few registers each.
-  static constexpr int kSumsAtOnce = kSums % 16 == 0 ? 16 : 8;
-  static constexpr int kPartsAtOnce = (V::kConsumers == 4 ? 16 : 32) / kSumsAtOnce;
+  // Other blocks' sums that are on their way together. With two consumers, the registers of two
+  // blocks must fit into an SM, so that the next grid may start: 96 per thread.
+  static constexpr int kSumsAtOnce = V::kConsumers == 1 && kSums % 16 == 0 ? 16 : 8;
+  static constexpr int kPartsAtOnce = V::kConsumers == 1                 ? 64 / kSumsAtOnce
+                                      : V::kConsumers == 2 && kSums == 8 ? 4
+                                                                         : 2;
 
   const T* slots_;
   CopyRing<V::kSlots> ring_;

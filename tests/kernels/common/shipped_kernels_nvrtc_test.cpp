@@ -85,15 +85,19 @@ const std::vector<std::string> kMoreDecode = {
     "batch=1,q_len=16,kv_len=99,heads=4,kv_heads=1,head_dim=256,causal=true,lse=true"};
 
 // Every epilogue, and the numbers of rows and columns at which each rung serves.
-const std::vector<std::string> kMoreGemm = {
-    "m=1,n=1024,k=4096,relu=true,bias=true",       "m=20,n=4096,k=4096,gelu=true,residual=true",
-    "m=64,n=1024,k=4096,silu=true,residual=true",  "m=30,n=1024,k=256,gelu=true,bias=true",
-    "m=30,n=1024,k=4096,silu=true,bias=true",      "m=300,n=1024,k=256,relu=true,residual=true",
-    "m=300,n=4096,k=4096,gelu=true,residual=true", "m=16,n=1024,k=1024,silu=true"};
+const std::vector<std::string> kMoreGemm = {"m=1,n=1024,k=4096,relu=true,bias=true",
+                                            "m=20,n=4096,k=4096,gelu=true,residual=true",
+                                            "m=64,n=1024,k=4096,silu=true,residual=true",
+                                            "m=30,n=1024,k=256,gelu=true,bias=true",
+                                            "m=30,n=1024,k=4096,silu=true,bias=true",
+                                            "m=300,n=1024,k=256,relu=true,residual=true",
+                                            "m=300,n=4096,k=4096,gelu=true,residual=true",
+                                            "m=16,n=1024,k=1024,silu=true",
+                                            "m=40,n=1024,k=1024,bias=true"};
 const std::vector<std::string> kMoreGateUp = {
     "m=1,n=1024,k=4096,gate=true", "m=20,n=4096,k=4096,up=true", "m=64,n=1024,k=4096",
     "m=30,n=1024,k=256,gate=true", "m=30,n=1024,k=4096",         "m=300,n=1024,k=256,up=true",
-    "m=300,n=4096,k=4096",         "m=16,n=1024,k=1024"};
+    "m=300,n=4096,k=4096",         "m=16,n=1024,k=1024",         "m=40,n=1024,k=1024"};
 
 // Where the default problems leave rungs of a ladder out: sizes that only narrow loads divide.
 const std::map<std::string, std::vector<std::string>>& more_problems() {

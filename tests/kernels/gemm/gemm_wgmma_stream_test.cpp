@@ -1,0 +1,62 @@
+// The design wgmma_stream of gemm.forward, on the cpu device with the limits of Hopper, by the
+// tuner's own check (gemm_forward_test.cpp says what that is). shipped_kernels_nvrtc_test.cpp
+// compiles it for a GPU.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/helpers/environment_variable.h"
+#include "tests/helpers/gpu_limits.h"
+#include "tests/helpers/kernels/operator_check.h"
+
+namespace mgtune {
+namespace {
+
+// One for all tests: it keeps what it builds. Its device says 9.0.
+OperatorCheck& hopper_gemm_check() {
+  const Variable capability("MGTUNE_CPU_COMPUTE_CAPABILITY", "90");
+  static OperatorCheck check("gemm.forward");
+  return check;
+}
+
+std::string weights_stream(int rows, int consumers, int block_k, const std::string& more) {
+  return "wgmma_stream ROWS=" + std::to_string(rows) + " CONSUMERS=" + std::to_string(consumers) +
+         " BLOCK_K=" + std::to_string(block_k) + " BLOCKS_PER_SM=1 " + more;
+}
+
+// One slab; tails of every tile; gaps between rows; tiles that many blocks share; blocks with the
+// end of a tile, whole tiles and the beginning of another.
+TEST(GemmWgmmaStream, EqualsTheReference) {
+  const std::string alone = "RING=108 PDL=false AHEAD=0 STAY_AHEAD=false LATE=false";
+  const std::string early = "RING=216 PDL=true AHEAD=2 STAY_AHEAD=true LATE=true";
+  const std::string silu = ",silu=true,bias=true,residual=true,T=bf16";
+  hopper_gemm_check().expect_right({
+      {weights_stream(16, 1, 64, alone),
+       {"m=1,n=8,k=8" + silu,
+        "m=3,n=72,k=200,x_stride=208,w_stride=216,residual_stride=80,y_stride=88" + silu,
+        "m=16,n=136,k=2056" + silu, "m=5,n=1200,k=136" + silu}},
+      {weights_stream(32, 2, 128, early), {"m=17,n=264,k=520,T=f16", "m=32,n=24,k=1032,T=f16"}},
+      {weights_stream(48, 1, 128, alone), {"m=41,n=200,k=328,gelu=true,T=bf16"}},
+      {weights_stream(64, 4, 64, early), {"m=50,n=520,k=392,relu=true,residual=true,T=bf16"}},
+  });
+}
+
+TEST(GemmWgmmaStream, ServesFewRowsOnHopperAlone) {
+  const auto first = [](int m, const DeviceLimits& device) {
+    return hopper_gemm_check().first_of_ladder("m=" + std::to_string(m) + ",n=4096,k=4096,T=bf16",
+                                               device);
+  };
+  for (int m = 1; m <= 64; ++m) {
+    const int rows = (m + 15) / 16 * 16;
+    EXPECT_THAT(first(m, kH200),
+                testing::StartsWith("wgmma_stream ROWS=" + std::to_string(rows) + " "));
+  }
+  EXPECT_THAT(first(65, kH200), testing::StartsWith("wgmma "));
+  EXPECT_THAT(first(1, kA100), testing::StartsWith("stream "));
+  EXPECT_THAT(first(1, kL4), testing::StartsWith("stream "));
+}
+
+}  // namespace
+}  // namespace mgtune
