@@ -21,13 +21,9 @@
 //                        leave less of the ring unused.
 //            RING        The KiB of the ring, which are also the bytes in flight of a block.
 //            BLOCKS_PER_SM  Two blocks hide each other's barriers.
-//            PDL         The grid starts while the grid before it ends. Two grids fit into an SM
-//                        at a time if RING is at most 108.
-//            AHEAD       The weights that are brought into L2 before the grid before has ended, in
-//                        rings.
-//            STAY_AHEAD  The weights are brought into L2 that far ahead of the ring until the end.
-//            LATE        The next grid starts when a block has asked for its last slab, so that it
-//                        reads while this one has nothing to read. Otherwise it starts at once.
+//            PDL         The grid starts while the grid before it ends, and brings its first
+//                        weights into L2. Two grids fit into an SM at a time if RING is at most
+//                        108.
 // Numerics   Products are exact, and sums are fp32. Bias, activation and residual are fp32, and y
 //            is rounded once. The parameters and the number of SMs fix the order of all sums.
 
@@ -37,8 +33,8 @@
 
 #include "epilogue.cuh"
 
-template <class T, int ROWS, int CONSUMERS, int BLOCK_K, int SLOTS, int BLOCKS_PER_SM, int AHEAD,
-          bool STAY_AHEAD, bool LATE, bool RELU, bool GELU, bool SILU, bool BIAS, bool RESIDUAL>
+template <class T, int ROWS, int CONSUMERS, int BLOCK_K, int SLOTS, int BLOCKS_PER_SM, bool PDL,
+          bool RELU, bool GELU, bool SILU, bool BIAS, bool RESIDUAL>
 __global__ void __launch_bounds__(128 * CONSUMERS + 32, BLOCKS_PER_SM)
     gemm_forward_wgmma_stream(const __grid_constant__ mg::TensorMap x,
                               const __grid_constant__ mg::TensorMap w, const T* bias,
@@ -48,6 +44,5 @@ __global__ void __launch_bounds__(128 * CONSUMERS + 32, BLOCKS_PER_SM)
   const mg::TensorMap* const weights[] = {&w};
   const Epilogue<T, RELU, GELU, SILU, BIAS, RESIDUAL> epilogue{bias, residual, y, residual_stride,
                                                                y_stride};
-  mg::wgmma_stream<V, AHEAD, STAY_AHEAD, LATE>({m, n, k}, x, weights, {partial_sums, counters},
-                                               epilogue);
+  mg::wgmma_stream<V, PDL>({m, n, k}, x, weights, {partial_sums, counters}, epilogue);
 }

@@ -19,8 +19,8 @@
 
 #include "gate_up_epilogue.cuh"
 
-template <class T, int ROWS, int CONSUMERS, int BLOCK_K, int SLOTS, int BLOCKS_PER_SM, int AHEAD,
-          bool STAY_AHEAD, bool LATE, bool GATE, bool UP>
+template <class T, int ROWS, int CONSUMERS, int BLOCK_K, int SLOTS, int BLOCKS_PER_SM, bool PDL,
+          bool GATE, bool UP>
 __global__ void __launch_bounds__(128 * CONSUMERS + 32, BLOCKS_PER_SM)
     swiglu_gate_up_wgmma_stream(const __grid_constant__ mg::TensorMap x,
                                 const __grid_constant__ mg::TensorMap gate_w,
@@ -30,6 +30,5 @@ __global__ void __launch_bounds__(128 * CONSUMERS + 32, BLOCKS_PER_SM)
   using V = mg::WgmmaStream<T, CONSUMERS, ROWS, BLOCK_K, SLOTS, 2>;
   const mg::TensorMap* const weights[] = {&gate_w, &up_w};
   const GateUpEpilogue<T, GATE, UP> epilogue{h, gate, up, h_stride, gate_stride, up_stride};
-  mg::wgmma_stream<V, AHEAD, STAY_AHEAD, LATE>({m, n, k}, x, weights, {partial_sums, counters},
-                                               epilogue);
+  mg::wgmma_stream<V, PDL>({m, n, k}, x, weights, {partial_sums, counters}, epilogue);
 }

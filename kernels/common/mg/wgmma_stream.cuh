@@ -5,8 +5,7 @@
 //   template ... __global__ void __launch_bounds__(V::kThreads, BLOCKS_PER_SM) kernel(
 //       const __grid_constant__ mg::TensorMap x, const __grid_constant__ mg::TensorMap w, ...) {
 //     const mg::TensorMap* const weights[] = {&w};
-//     mg::wgmma_stream<V, AHEAD, STAY_AHEAD, LATE>({m, n, k}, x, weights, {partial_sums, counters},
-//     epilogue);
+//     mg::wgmma_stream<V, PDL>({m, n, k}, x, weights, {partial_sums, counters}, epilogue);
 //   }
 //
 // A launch has V::kSlots * V::kSlotBytes bytes of dynamic shared memory, and at most as many blocks
@@ -23,10 +22,8 @@
 // in their order. There are 2 * 64 * ROWS * PARTS partial sums per block and consumer, and 2
 // counters, which are zero before and after.
 //
-// In a launch with `pdl`, the first AHEAD * SLOTS slabs of the weights are brought into L2 before
-// the grid before has ended. They are read after it. With STAY_AHEAD, the weights are brought into
-// L2 that far ahead of the ring until the end. With LATE, the next grid may start when the blocks
-// have asked for their last slabs, so that it reads while these have nothing to read.
+// With PDL, in a launch with `pdl`, the next grid may start at once, and the first V::kSlots slabs
+// of the weights are brought into L2 before the grid before has ended. They are read after it.
 //
 // The end of a tile is as <mg/gemm_inputs.cuh> says: epilogue(row, column, values) for each run of
 // 8 columns, n % 8 == 0.
@@ -101,9 +98,9 @@ class StreamedSlabs {
   bool is_at_end_;
 };
 
-// Brings at most `count` further slabs of the weights into L2. One thread calls it.
+// Brings the first `count` slabs of the weights into L2. One thread calls it.
 template <class V>
-__device__ __forceinline__ void prefetch_slabs(StreamedSlabs<V>& slabs, int count,
+__device__ __forceinline__ void prefetch_slabs(StreamedSlabs<V> slabs, int count,
                                                const TensorMap* const (&w)[V::kParts]) {
   for (; count > 0 && !slabs.is_at_end(); --count, slabs.advance()) {
 #pragma unroll
@@ -116,15 +113,12 @@ __device__ __forceinline__ void prefetch_slabs(StreamedSlabs<V>& slabs, int coun
   }
 }
 
-// Brings all slabs of the block. With `stays_ahead`, `further` are those that are not in L2. One
-// thread calls it.
-template <class V, bool stays_ahead>
-__device__ __forceinline__ void stream_slabs(StreamedSlabs<V> slabs, StreamedSlabs<V>& further,
-                                             const TensorMap& x,
+// Brings all slabs of the block. One thread calls it.
+template <class V>
+__device__ __forceinline__ void stream_slabs(StreamedSlabs<V> slabs, const TensorMap& x,
                                              const TensorMap* const (&w)[V::kParts],
                                              typename V::T* slots, CopyRing<V::kSlots> ring) {
   for (; !slabs.is_at_end(); slabs.advance()) {
-    if constexpr (stays_ahead) prefetch_slabs<V>(further, 1, w);
     typename V::T* const slot = slots + ring.slot() * (V::kSlotBytes / 2);
     ring.wait_until_empty();
     arrive_expecting(ring.full(), V::kSlotBytes);
@@ -298,20 +292,19 @@ class StreamConsumer {
   float sums_[V::kParts][V::kSums];
 };
 
-template <class V, int AHEAD, bool STAYS_AHEAD, bool LATE, class Epilogue>
+template <class V, bool PDL, class Epilogue>
 __device__ __forceinline__ void wgmma_stream(const StreamShape& shape, const TensorMap& x,
                                              const TensorMap* const (&w)[V::kParts],
                                              const SharedTiles& memory, const Epilogue& epilogue) {
-  if constexpr (!LATE) let_next_grid_start();
+  if constexpr (PDL) let_next_grid_start();
   MG_SHARED(CopyBarrier, barriers, [2 * V::kSlots]);
   MG_SHARED(bool, is_last, [2 * V::kConsumers]);
   // GemmUnits counts slabs of 64 columns.
   const int slabs = (shape.k + V::kBlockK - 1) / V::kBlockK;
   const GemmUnits<V> units(GemmShape{1, shape.n, 64 * slabs, 1});
-  StreamedSlabs<V> further(units);
   const bool is_producer = threadIdx.x == 128u * V::kConsumers;
   if (is_producer) {
-    prefetch_slabs<V>(further, AHEAD * V::kSlots, w);
+    if constexpr (PDL) prefetch_slabs<V>(StreamedSlabs<V>(units), V::kSlots, w);
     prefetch(x);
     for (int i = 0; i < V::kSlots; ++i) {
       init(barriers[i], 1);
@@ -327,8 +320,7 @@ __device__ __forceinline__ void wgmma_stream(const StreamShape& shape, const Ten
   if (number < V::kConsumers) {
     StreamConsumer<V>(slots, ring, number, is_last).run(units, shape, memory, epilogue);
   } else if (is_producer) {
-    stream_slabs<V, STAYS_AHEAD>(StreamedSlabs<V>(units), further, x, w, slots, ring);
-    if constexpr (LATE) let_next_grid_start();
+    stream_slabs<V>(StreamedSlabs<V>(units), x, w, slots, ring);
   }
 }
 

@@ -29,8 +29,8 @@ std::string weights_stream(int rows, int consumers, int block_k, const std::stri
 // One slab; tails of every tile; gaps between rows; tiles that many blocks share; blocks with the
 // end of a tile, whole tiles and the beginning of another.
 TEST(GemmWgmmaStream, EqualsTheReference) {
-  const std::string alone = "RING=108 PDL=false AHEAD=0 STAY_AHEAD=false LATE=false";
-  const std::string early = "RING=216 PDL=true AHEAD=2 STAY_AHEAD=true LATE=true";
+  const std::string alone = "RING=108 PDL=false";
+  const std::string early = "RING=216 PDL=true";
   const std::string silu = ",silu=true,bias=true,residual=true,T=bf16";
   hopper_gemm_check().expect_right({
       {weights_stream(16, 1, 64, alone),
