@@ -1,5 +1,6 @@
-// <mg/mma_columns.cuh> and <mg/last_warp.cuh> on the cpu device. The main loops of <mg/gemm_*.cuh>
-// are tested with the operators that use them (kernels/gemm, kernels/swiglu).
+// <mg/mma_columns.cuh>, <mg/octet_transpose.cuh> and <mg/last_warp.cuh> on the cpu device. The main
+// loops of <mg/gemm_*.cuh> are tested with the operators that use them (kernels/gemm,
+// kernels/swiglu).
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,6 +16,7 @@ namespace {
 constexpr char kGemmSource[] = R"(
 #include <mg/last_warp.cuh>
 #include <mg/mma_columns.cuh>
+#include <mg/octet_transpose.cuh>
 #include <mg/types.cuh>
 
 // Element (row, column) of 8 x 32 has the value 100 * row + column.
@@ -28,6 +30,15 @@ __global__ void columns(float* out) {  // [8][32]
   for (int i = 0; i < 8; ++i) out[row * 32 + quad * 8 + i] = eight[i];
 }
 
+// Value i of lane l is 100 * l + i.
+__global__ void octets(float* out) {  // [32][8]
+  const int lane = static_cast<int>(threadIdx.x);
+  float values[8];
+  for (int i = 0; i < 8; ++i) values[i] = 100.0f * lane + i;
+  mg::transpose_in_octet(values);
+  for (int i = 0; i < 8; ++i) out[8 * lane + i] = values[i];
+}
+
 // Each of 6 warps in 2 blocks writes its number. The last one adds them up.
 __global__ void last(unsigned int* counter, float* parts, float* out) {
   const int warp = static_cast<int>(blockIdx.x * 3 + threadIdx.x / 32), lane = threadIdx.x % 32;
@@ -39,8 +50,8 @@ __global__ void last(unsigned int* counter, float* parts, float* out) {
 }
 )";
 
-TEST(MgGemm, LanesGatherColumnsAndTheLastWarpSeesTheOthers) {
-  const auto kernels = KernelText::build(kGemmSource, {"columns", "last"});
+TEST(MgGemm, LanesExchangeValuesAndTheLastWarpSeesTheOthers) {
+  const auto kernels = KernelText::build(kGemmSource, {"columns", "octets", "last"});
   ASSERT_TRUE(kernels.ok()) << kernels.status().message();
   const HostArray<float> gathered(kernels->device(), 8 * 32);
   const HostArray<unsigned int> counter(kernels->device(), 1);
@@ -58,6 +69,12 @@ TEST(MgGemm, LanesGatherColumnsAndTheLastWarpSeesTheOthers) {
     ASSERT_TRUE(status.ok()) << status.message();
     for (std::size_t i = 0; i < 8 * 32; ++i) {
       EXPECT_EQ(gathered[i], static_cast<float>(i / 32 * 100 + i % 32)) << i;
+    }
+    status = kernels->launch("octets", shape, gathered.data());
+    ASSERT_TRUE(status.ok()) << status.message();
+    for (std::size_t i = 0; i < 32 * 8; ++i) {
+      const std::size_t lane = i / 8, from = i % 8 * 4 + lane % 4;
+      EXPECT_EQ(gathered[i], static_cast<float>(100 * from + lane / 4)) << i;
     }
     shape.grid = {2, 1, 1};
     shape.block = {96, 1, 1};
