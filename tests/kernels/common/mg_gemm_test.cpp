@@ -1,5 +1,6 @@
-// <mg/quad_transpose.cuh> and <mg/last_warp.cuh> on the cpu device. The main loops of
-// <mg/gemm_*.cuh> are tested with the operators that use them (kernels/gemm, kernels/swiglu).
+// <mg/quad_transpose.cuh>, <mg/octet_transpose.cuh> and <mg/last_warp.cuh> on the cpu device. The
+// main loops of <mg/gemm_*.cuh> are tested with the operators that use them (kernels/gemm,
+// kernels/swiglu).
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,6 +15,7 @@ namespace {
 
 constexpr char kGemmSource[] = R"(
 #include <mg/last_warp.cuh>
+#include <mg/octet_transpose.cuh>
 #include <mg/quad_transpose.cuh>
 #include <mg/types.cuh>
 
@@ -24,6 +26,15 @@ __global__ void transposed(unsigned int* out) {  // [32][4]
   for (unsigned int i = 0; i < 4; ++i) words[i] = 100u * quad + 4u * i + lane;
   mg::transpose_in_quad(words);
   for (int i = 0; i < 4; ++i) out[4 * threadIdx.x + i] = words[i];
+}
+
+// Value i of lane l is 100 * l + i.
+__global__ void octets(float* out) {  // [32][8]
+  const int lane = static_cast<int>(threadIdx.x);
+  float values[8];
+  for (int i = 0; i < 8; ++i) values[i] = 100.0f * lane + i;
+  mg::transpose_in_octet(values);
+  for (int i = 0; i < 8; ++i) out[8 * lane + i] = values[i];
 }
 
 // Each of 6 warps in 2 blocks writes its number. The last one adds them up.
@@ -37,8 +48,8 @@ __global__ void last(unsigned int* counter, float* parts, float* out) {
 }
 )";
 
-TEST(MgGemm, QuadsTransposeWordsAndTheLastWarpSeesTheOthers) {
-  const auto kernels = KernelText::build(kGemmSource, {"transposed", "last"});
+TEST(MgGemm, LanesExchangeValuesAndTheLastWarpSeesTheOthers) {
+  const auto kernels = KernelText::build(kGemmSource, {"transposed", "octets", "last"});
   ASSERT_TRUE(kernels.ok()) << kernels.status().message();
   const HostArray<unsigned int> words(kernels->device(), 4 * 32);
   const HostArray<unsigned int> counter(kernels->device(), 1);
@@ -55,6 +66,13 @@ TEST(MgGemm, QuadsTransposeWordsAndTheLastWarpSeesTheOthers) {
     Status status = kernels->launch("transposed", shape, words.data());
     ASSERT_TRUE(status.ok()) << status.message();
     for (std::size_t i = 0; i < 4 * 32; ++i) EXPECT_EQ(words[i], i / 16 * 100 + i % 16) << i;
+    std::vector<float> gathered(32 * 8);
+    status = kernels->launch("octets", shape, gathered.data());
+    ASSERT_TRUE(status.ok()) << status.message();
+    for (std::size_t i = 0; i < 32 * 8; ++i) {
+      const std::size_t lane = i / 8, from = i % 8 * 4 + lane % 4;
+      EXPECT_EQ(gathered[i], static_cast<float>(100 * from + lane / 4)) << i;
+    }
     shape.grid = {2, 1, 1};
     shape.block = {96, 1, 1};
     status = kernels->launch("last", shape, counter.data(), parts.data(), sums.data());
