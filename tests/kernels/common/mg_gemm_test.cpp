@@ -54,6 +54,7 @@ TEST(MgGemm, LanesExchangeValuesAndTheLastWarpSeesTheOthers) {
   const HostArray<unsigned int> words(kernels->device(), 4 * 32);
   const HostArray<unsigned int> counter(kernels->device(), 1);
   const HostArray<float> parts(kernels->device(), 6 * 32), sums(kernels->device(), 32);
+  const HostArray<float> gathered(kernels->device(), 32 * 8);
   std::vector<float> expected_sums;
   for (int lane = 0; lane < 32; ++lane) expected_sums.push_back(static_cast<float>(15 + 6 * lane));
   counter[0] = 0;
@@ -66,7 +67,6 @@ TEST(MgGemm, LanesExchangeValuesAndTheLastWarpSeesTheOthers) {
     Status status = kernels->launch("transposed", shape, words.data());
     ASSERT_TRUE(status.ok()) << status.message();
     for (std::size_t i = 0; i < 4 * 32; ++i) EXPECT_EQ(words[i], i / 16 * 100 + i % 16) << i;
-    std::vector<float> gathered(32 * 8);
     status = kernels->launch("octets", shape, gathered.data());
     ASSERT_TRUE(status.ok()) << status.message();
     for (std::size_t i = 0; i < 32 * 8; ++i) {
