@@ -94,7 +94,7 @@ TEST_F(CliCompareTest, AFileIsTheSameAsItselfAndAsItsExport) {
     const nlohmann::json json = ended.json();
     EXPECT_EQ(json["same"], json["rows"].size()) << other;
     EXPECT_EQ(json["unsure"], 0) << other;
-    EXPECT_GT(json["rows"].size(), 800U);
+    EXPECT_GT(json["rows"].size(), 700U);
     EXPECT_EQ(json["widening"], 1);
   }
 }
