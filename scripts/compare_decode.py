@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Times two designs of attention.decode beside FlashAttention-2 and cuDNN, and prints the tables of results/h200/attention.md.
+"""Times attention.decode beside FlashAttention-2 and cuDNN, and prints the tables of results/h200/attention.md.
 
   scripts/compare_decode.py --library build/libmgruntime.so.0 -o decode.json      on a GPU with 24 GB or more, for about a minute
   scripts/compare_decode.py --table decode.json                                   the tables of such a file, without a GPU
 
-Each design runs its first default in all cases, without a tuned table. The others are
-PyTorch's FLASH_ATTENTION and CUDNN_ATTENTION, and CUDNN_ATTENTION with the query heads that share a head of keys as rows (folded).
+`mgtune` is what a program runs without a tuned table. `split` and `even` run the first default of that design in all cases, split also where the
+space leaves it out because its last wave would be long. The others are PyTorch's FLASH_ATTENTION and CUDNN_ATTENTION, and CUDNN_ATTENTION with the query heads that share a head of keys as rows (folded).
 A time is the median over replays of a CUDA graph, whose launches rotate through sets of keys and values that are larger than L2. All
 implementations of a case take turns. An output that differs from that of `split` by more than 2 % ends the script.
 """
@@ -26,7 +26,7 @@ from mgtune_for_peers import KERNELS, Runtime
 
 HEAD_DIM = 128
 PEERS = ["FA2", "cuDNN", "folded"]
-DESIGNS = ("split", "even")
+DESIGNS = ("mgtune", "split", "even")
 BATCHES = (1, 2, 3, 5, 8, 13, 16, 17, 24, 32, 33, 48, 64, 96, 128)
 LENGTHS = (128, 512, 1024, 3000, 5000, 8192, 12000, 32768)
 HEADS = ((28, 4), (24, 8), (16, 16), (64, 8))  # beside 32 and 8
@@ -53,7 +53,7 @@ def cases():
 
 
 class DecodeRuntime(Runtime):
-    """A context with a family decode_DESIGN of each design, which has its first default alone. So no tuned table serves them."""
+    """A context with a family decode_DESIGN of each of DESIGNS. So no tuned table serves them."""
 
     def __init__(self, folder, library):
         families = []
@@ -64,9 +64,11 @@ class DecodeRuntime(Runtime):
             for other in ("prefill.json", "varlen.json"):
                 (family / other).unlink()
             operator = json.loads((family / "decode.json").read_text(encoding="utf-8"))
-            first = operator["designs"][design]["defaults"][0]
-            self.variants[design] = first
-            operator["designs"] = {design: {**operator["designs"][design], "defaults": [first]}}
+            if design != "mgtune":
+                content = operator["designs"][design]
+                self.variants[design] = content["defaults"][0]
+                constraints = [each for each in content["constraints"] if "idle" not in each]
+                operator["designs"] = {design: {**content, "defaults": content["defaults"][:1], "constraints": constraints}}
             (family / "decode.json").write_text(json.dumps(operator), encoding="utf-8")
             families.append(os.fsencode(family))
         self.dims = [dim for dim in operator["dims"] if dim != "head_dim"]
@@ -232,21 +234,22 @@ def ratios(rows, times):
 
 
 def print_tables(rows):
-    names = PEERS + list(DESIGNS)
-    titles = [f"`{design}`" for design in DESIGNS]
+    designs = [design for design in DESIGNS if all(design in row["us"] for row in rows)]
+    names = PEERS + designs
+    titles = [f"`{design}`" for design in designs]
     with_peers = [row for row in rows if all(peer in row["us"] for peer in PEERS)]
     print("| batch, kv | " + " | ".join(PEERS + titles) + " |\n|" + "---|" * (len(names) + 1))
     for row in with_peers:
         if (row["heads"], row["kv_heads"]) == (32, 8):
             print(f"| {row['batch']}, {row['keys']:,} | " + " | ".join(f"{row['us'][name]:.1f}" for name in names) + " |")
-    print("\n| lengths, 32 / 8 heads | batch | keys | rows of a page | " + " | ".join(titles) + " |\n|" + "---|" * (len(DESIGNS) + 4))
+    print("\n| lengths, 32 / 8 heads | batch | keys | rows of a page | " + " | ".join(titles) + " |\n|" + "---|" * (len(designs) + 4))
     for row in rows:
         if row not in with_peers:
-            times = " | ".join(f"{row['us'][name]:.1f}" for name in DESIGNS)
+            times = " | ".join(f"{row['us'][name]:.1f}" for name in designs)
             print(f"| {row['lengths']} | {row['batch']} | {row['keys']:,} | {row['page'] or ''} | {times} |")
     print(f"\nOver the fastest peer, {len(with_peers)} cases:\n\n| | geometric mean | worst | cases up to 1.03 |\n|---|---|---|---|")
-    summaries = {f"`{design}`": ratios(with_peers, lambda us, design=design: us[design]) for design in DESIGNS}
-    summaries["the faster one"] = ratios(with_peers, lambda us: min(us[design] for design in DESIGNS))
+    summaries = {f"`{design}`": ratios(with_peers, lambda us, design=design: us[design]) for design in designs}
+    summaries["the faster one"] = ratios(with_peers, lambda us: min(us["split"], us["even"]))
     for name, each in summaries.items():
         print(f"| {name} | {statistics.geometric_mean(each):.3f} | {max(each):.2f} | {sum(ratio <= 1.03 for ratio in each)} |")
 

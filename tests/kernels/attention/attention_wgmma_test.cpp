@@ -63,7 +63,7 @@ TEST(AttentionWgmma, CausalEndsAtTheLastKey) {
 
 TEST(AttentionWgmma, WindowsAndCaps) {
   expect_right({1, 64}, {{100, 260, 64}, {150, 90, 64}}, "windowed=true,window=70,T=f16");
-  expect_right({1, 64, 3, false}, {{100, 260, 64}},
+  expect_right({1, 64, 3, false, "dynamic", 1, 2}, {{100, 260, 64}},
                "causal=true,windowed=true,window=33,capped=true,lse=true,T=bf16");
 }
 
