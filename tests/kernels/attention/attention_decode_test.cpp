@@ -243,8 +243,8 @@ TEST(AttentionDecodeLadder, TakesAsManyTilesAsFit) {
   }
 }
 
-// 8 heads of keys of 17 sequences are 136 units for 264 blocks. Of short ones that matters less than
-// what it costs to cut the work evenly.
+// 8 heads of keys of 17 sequences are 136 units for 264 blocks. Of short ones that matters less
+// than what it costs to cut the work evenly.
 TEST(AttentionDecodeLadder, CutsTheWorkEvenlyWhereTheLastWaveWouldBeLong) {
   const auto first = [&](int kv_len, int batch) {
     return decode().first_of_ladder(Shape{kv_len, 1, 32, 8, batch, 128}.text("T=bf16"), kH200);
