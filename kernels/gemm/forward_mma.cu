@@ -41,8 +41,7 @@
 //                               start and the end of the other.
 //            SPLIT_K            The blocks that share a tile, for problems with few tiles.
 // Numerics   Products are exact, and sums are fp32. Bias, activation and residual are fp32, and y
-// is
-//            rounded once. The parameters fix the order of all sums. NaN and infinity in x or w
+//            is rounded once. The parameters fix the order of all sums. NaN and infinity in x or w
 //            reach only their own rows and columns of y.
 
 #include <mg/gemm_tiles.cuh>

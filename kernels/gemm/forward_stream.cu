@@ -23,8 +23,8 @@
 //            4 * m * n bytes per part, written and read through L2: 2 * m / chunk of the weights,
 //            0.8 % for 16 rows and chunks of 4096.
 // Work       2 * m * n * k flops, 8 or 16 times what one row needs. An SM of an H200 gets 20 bytes
-// of
-//            weights per clock, so a product of mma.sync has 25 clocks per 8 rows and needs 2 to 4.
+//            of weights per clock, so a product of mma.sync has 25 clocks per 8 rows and needs 2 to
+//            4.
 // Tunables   ROWS    The rows of x that a block computes with: m rounded up to 8, 16 or 32.
 //            CHUNK   The columns of a part. Longer parts have fewer sums to add up; shorter ones
 //                    need less shared memory for x, and make more units of work.

@@ -2,16 +2,13 @@
 // formula and the plain version.
 //
 // Algorithm  <mg/wgmma_gemm.cuh>: one warpgroup lets the copy engine bring x and w, CONSUMERS
-// others
-//            multiply and write. Blocks stay and take tile after tile.
+//            others multiply and write. Blocks stay and take tile after tile.
 // Traffic    A tile reads 64 * CONSUMERS rows of x and BLOCK_N rows of w, mostly from L2. With
-// CLUSTER
-//            two blocks share those of w. It writes y, 16 bytes per lane.
+//            CLUSTER two blocks share those of w. It writes y, 64 x 64 elements per copy.
 // Work       2 * m * n * k flops. wgmma does 4096 flops per SM and clock, about 800 TFLOP/s at the
-//            clocks that an H200's power allows. What else a tile needs, as a share of the time of
-//            its products: the first slab, and the epilogue, about 2,500 clocks of 32,768 at k =
-//            4096. The consumers are at different places of their tiles, so a part of that is
-//            hidden. Expected on an H200 at 8192^3: 700 TFLOP/s.
+//            clocks that an H200's power allows. A tile also waits for its first slab and stages
+//            its results, about 1,000 clocks of 32,768 at k = 4096.
+//            Expected on an H200 at 8192^3: 700 TFLOP/s.
 // Tunables   CONSUMERS   The rows of a tile, 64 for each. More rows need less traffic per product.
 //            BLOCK_N     The columns of a tile, likewise. 256 keeps the tensor cores busiest.
 //            Others
@@ -25,8 +22,7 @@
 //            Y_STAGES    The stages of 64 columns of y in shared memory.
 //            PDL         The grid is set up while the grid before it ends.
 // Numerics   Products are exact, and sums are fp32. Bias, activation and residual are fp32, and y
-// is
-//            rounded once. The parameters fix the order of all sums.
+//            is rounded once. The parameters fix the order of all sums.
 
 #include <mg/tensor_copy.cuh>
 #include <mg/types.cuh>

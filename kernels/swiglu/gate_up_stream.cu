@@ -21,8 +21,7 @@
 //            weights in a tile. The warp that finishes a tile has gate and up of the same elements,
 //            so h needs no second kernel.
 // Traffic    2 * n * k elements of the weights, once. x is read once per block from L2. With
-// several
-//            parts, 8 * m * n bytes of sums per part are written and read through L2.
+//            several parts, 8 * m * n bytes of sums per part are written and read through L2.
 // Work       4 * m * n * k flops, far below what mma.sync can do in the time of the weights.
 // Tunables   As gemm.forward. A step has 4 KB, so STAGES may be half as many.
 // Numerics   Products are exact, and sums are fp32. The warps and parts are added in a fixed order,

@@ -2,8 +2,7 @@
 // formula and the plain version.
 //
 // Algorithm  As gemm/forward_wgmma.cu, with tiles of BLOCK_N / 2 columns of h. A slab in shared
-// memory
-//            has the rows of gate_w first and those of up_w behind them, so one instruction
+//            memory has the rows of gate_w first and those of up_w behind them, so one instruction
 //            multiplies both. The sums of an element of gate and of up lie in the same thread,
 //            BLOCK_N / 4 registers apart. The weights need no repacking.
 // Traffic    A tile reads 64 * CONSUMERS rows of x and BLOCK_N / 2 rows of each weight, mostly from
