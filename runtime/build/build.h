@@ -1,5 +1,5 @@
-// Build: the output of a compiler for one variant and one architecture: a cubin, or a host library
-// for the cpu device. Plain data.
+// Build: the output of a compiler for one variant and one architecture: a cubin, a list of cubins
+// (kernel_binaries.h) with one kernel each, or a host library for the cpu device. Plain data.
 
 #pragma once
 

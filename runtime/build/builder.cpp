@@ -6,7 +6,9 @@
 #include <mutex>
 #include <set>
 
+#include "build/kernel_binaries.h"
 #include "build/source_closure.h"
+#include "core/sha256.h"
 
 namespace mgtune {
 namespace {
@@ -42,6 +44,38 @@ class EntryLock {
   std::string entry_;
 };
 
+// A request for each kernel, each once.
+std::vector<BuildRequest> requests_of_kernels(const BuildRequest& request) {
+  std::vector<BuildRequest> requests;
+  std::set<std::string_view> seen;
+  for (const std::string& kernel : request.kernels) {
+    if (!seen.insert(kernel).second) continue;
+    BuildRequest& own = requests.emplace_back(request);
+    own.kernels = {kernel};
+    own.key.clear();
+  }
+  return requests;
+}
+
+// The build of a request from the builds of its kernels.
+Build join_builds(const BuildRequest& request, const std::vector<Build>& builds) {
+  Build joined;
+  joined.key = request.key;
+  joined.arch = request.arch;
+  joined.ptx_bytes = 0;
+  std::vector<std::string> binaries;
+  for (const Build& build : builds) {
+    binaries.push_back(build.binary);
+    joined.kernels.insert(joined.kernels.end(), build.kernels.begin(), build.kernels.end());
+    joined.log += build.log;
+    const bool known = joined.ptx_bytes >= 0 && build.ptx_bytes >= 0;
+    joined.ptx_bytes = known ? joined.ptx_bytes + build.ptx_bytes : -1;
+  }
+  joined.binary = join_binaries(binaries);
+  joined.sha256 = sha256_hex(joined.binary);
+  return joined;
+}
+
 }  // namespace
 
 Result<BuildRequest> variant_build_request(const Operator& op, const Variant& variant,
@@ -65,13 +99,16 @@ Result<BuildRequest> variant_build_request(const Operator& op, const Variant& va
                     op.place("/designs/" + design.name + "/defines/" + macro.name), header,
                     design.source, macro.name));
   }
+  const bool kernels_apart =
+      variables.empty();  // a launch writes one that several kernels may read
   return BuildRequest{.sources = op.sources.get(),
                       .source = design.source,
                       .kernels = std::move(kernels),
                       .arch = own_arch ? design.arch : device_arch,
                       .macros = std::move(macros),
                       .variables = std::move(variables),
-                      .options = std::move(options)};
+                      .options = std::move(options),
+                      .kernels_apart = kernels_apart};
 }
 
 Result<Compiler*> Builder::compiler(const std::string& arch) {
@@ -100,12 +137,28 @@ Result<Build> Builder::build(const BuildRequest& request) {
     lock.emplace(cache_.directory() + "/" + keyed.key);
     if (std::optional<Build> cached = cache_.load(keyed.key)) return *std::move(cached);
   }
-  ++compiled_;
-  MGTUNE_ASSIGN(Build build, made->compile(keyed));
+  MGTUNE_ASSIGN(Build build, compile(*made, keyed));
   build.key = keyed.key;
   // The build is good whether or not it could be kept: the next process compiles again.
   kept_ = cache_.store(build);
   return build;
+}
+
+Result<Build> Builder::compile(Compiler& compiler, const BuildRequest& request) {
+  std::vector<BuildRequest> kernels;
+  if (request.kernels_apart && compiler.compiles_kernels_apart()) {
+    kernels = requests_of_kernels(request);
+  }
+  if (kernels.size() < 2) {
+    ++compiled_;
+    return compiler.compile(request);
+  }
+  std::vector<Build> builds;
+  for (const BuildRequest& kernel : kernels) {
+    MGTUNE_ASSIGN(Build build, this->build(kernel));
+    builds.push_back(std::move(build));
+  }
+  return join_builds(request, builds);
 }
 
 Status Builder::check_compiler(const std::string& arch) {

@@ -1,7 +1,10 @@
 // Builder: makes the build of a variant, or takes it from the cache. The compile processes of the
 // tuner and the plans of the runtime use the same Builder and the same keys, so each finds the
-// builds of the other. Not thread-safe: one per thread or process. When threads whose builders
-// share a cache want the same key, one of them compiles it and the others wait.
+// builds of the other. A kernel that several variants launch, such as one that adds up partial
+// sums, is compiled once: NVRTC compiles each kernel for itself, and the binary of a variant with
+// several kernels is a list (kernel_binaries.h). Not thread-safe: one per thread or process. When
+// threads whose builders share a cache want the same key, one of them compiles it and the others
+// wait.
 
 #pragma once
 
@@ -53,11 +56,13 @@ class Builder {
   // Why the cache could not keep the last build that was compiled; ok if it did.
   const Status& kept() const { return kept_; }
 
-  // How often build() had to compile, including failures.
+  // How often a compiler was called, including failures. A variant with several kernels may call it
+  // several times, or not at all.
   std::int64_t compiled() const { return compiled_; }
 
  private:
   Result<Compiler*> compiler(const std::string& arch);
+  Result<Build> compile(Compiler& compiler, const BuildRequest& request);
 
   BuildCache cache_;
   CompilerFactory make_;

@@ -26,6 +26,9 @@ struct BuildRequest {
   std::vector<MacroDefinition> macros = {};  // for the source and what it includes
   std::vector<std::string> variables = {};   // of the source, which launches write: "d_filter"
   std::vector<std::string> options = {};     // of NVRTC, beside mgtune's own: "--fmad=false"
+  // The kernels share no variable, and other requests may have some of them too. Not part of the
+  // key.
+  bool kernels_apart = false;
 };
 
 // Not thread-safe: one per thread or process.
@@ -36,6 +39,10 @@ class Compiler {
   // The parts of the toolchain that determine the output: name, version, options. Part of every
   // key.
   virtual const std::string& identity() const = 0;
+
+  // Whether to compile the kernels of a request one by one if the request allows it, so that
+  // variants with a kernel in common share its build. The device then loads several binaries.
+  virtual bool compiles_kernels_apart() const { return false; }
 
   // Fails with compile_failed, with the compiler's own message, only if the source is at fault.
   // Other failures are timeout, and environment or io if the machine is at fault (no compiler, a

@@ -6,6 +6,10 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <string>
+#include <vector>
+
+#include "build/kernel_binaries.h"
 
 namespace mgtune {
 namespace {
@@ -21,9 +25,7 @@ std::optional<Struct> read_at(std::string_view file, std::uint64_t place) {
   return value;
 }
 
-}  // namespace
-
-int machine_code_bytes(std::string_view cubin) {
+int code_bytes_of_cubin(std::string_view cubin) {
   const auto head = read_at<Elf64_Ehdr>(cubin, 0);
   if (!head || !cubin.starts_with(ELFMAG) || head->e_ident[EI_CLASS] != ELFCLASS64 ||
       head->e_machine != kCudaMachine || head->e_shentsize < sizeof(Elf64_Shdr)) {
@@ -38,6 +40,20 @@ int machine_code_bytes(std::string_view cubin) {
     bytes += section->sh_size;
   }
   return bytes > 0 && bytes <= INT_MAX ? static_cast<int>(bytes) : -1;
+}
+
+}  // namespace
+
+int machine_code_bytes(std::string_view binary) {
+  const Result<std::vector<std::string>> cubins = split_binaries(binary);
+  if (!cubins.ok()) return -1;
+  int sum = 0;
+  for (const std::string& cubin : *cubins) {
+    const int bytes = code_bytes_of_cubin(cubin);
+    if (bytes < 0) return -1;
+    sum += bytes;
+  }
+  return sum;
 }
 
 }  // namespace mgtune

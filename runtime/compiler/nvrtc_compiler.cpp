@@ -104,6 +104,7 @@ class NvrtcCompiler final : public Compiler {
         loader_(loader) {}
 
   const std::string& identity() const override { return identity_; }
+  bool compiles_kernels_apart() const override { return true; }
 
   Result<Build> compile(const BuildRequest& request) override {
     MGTUNE_TRY(open());

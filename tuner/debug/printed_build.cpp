@@ -11,6 +11,7 @@
 
 #include "build/build_cache.h"
 #include "build/builder.h"
+#include "build/kernel_binaries.h"
 #include "compiler/debug_build.h"
 #include "compiler/include_scan.h"
 #include "core/text.h"
@@ -75,13 +76,20 @@ Result<std::string> sass_text(const Problem& problem, const Variant& variant,
   }
   MGTUNE_ASSIGN(const Build build, build_of(request));
   MGTUNE_ASSIGN(const TemporaryFolder folder, TemporaryFolder::create());
-  MGTUNE_TRY(folder.write("variant.cubin", build.binary));
-  Subprocess disassembler;
-  disassembler.arguments = std::move(command);
-  disassembler.arguments.push_back(folder.path() + "/variant.cubin");
-  MGTUNE_ASSIGN(SubprocessOutcome outcome, run_subprocess(disassembler));
-  if (outcome.exit_code == 0) return std::move(outcome.output);
-  return environment_error(disassembler.arguments.front() + " fails: " + outcome.output);
+  MGTUNE_ASSIGN(const std::vector<std::string> cubins, split_binaries(build.binary));
+  std::string text;
+  for (const std::string& cubin : cubins) {
+    MGTUNE_TRY(folder.write("variant.cubin", cubin));
+    Subprocess disassembler;
+    disassembler.arguments = command;
+    disassembler.arguments.push_back(folder.path() + "/variant.cubin");
+    MGTUNE_ASSIGN(const SubprocessOutcome outcome, run_subprocess(disassembler));
+    if (outcome.exit_code != 0) {
+      return environment_error(command.front() + " fails: " + outcome.output);
+    }
+    text += outcome.output;
+  }
+  return text;
 }
 
 Status write_file(const std::string& path, const std::string& content) {

@@ -1,4 +1,4 @@
-// load_cuda_module(): a cubin loaded as a CUlibrary, and its kernels.
+// load_cuda_module(): the cubins of a build, each loaded as a CUlibrary, and their kernels.
 
 #include <cuda.h>
 
@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "build/kernel_binaries.h"
 #include "device/cuda/cuda_device.h"
 
 namespace mgtune {
@@ -36,15 +37,28 @@ class CudaKernel final : public Kernel {
 
 class CudaModule final : public Module {
  public:
-  CudaModule(const CudaDriver& driver, CUlibrary library) : driver_(driver), library_(library) {}
-  ~CudaModule() override { driver_.cuLibraryUnload(library_); }
+  explicit CudaModule(const CudaDriver& driver) : driver_(driver) {}
+  ~CudaModule() override {
+    for (const CUlibrary library : libraries_) driver_.cuLibraryUnload(library);
+  }
   CudaModule(const CudaModule&) = delete;
   CudaModule& operator=(const CudaModule&) = delete;
 
+  Status load(const std::string& cubin) {
+    CUlibrary library = nullptr;
+    MGTUNE_TRY(driver_.status(
+        driver_.cuLibraryLoadData(&library, cubin.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
+        "loading a cubin"));
+    libraries_.push_back(library);
+    return {};
+  }
+
+  // Of the cubin that was loaded last.
   Status add_kernel(CUdevice device, const DeviceLimits& limits, const BuildKernel& kernel) {
     CUkernel handle = nullptr;
-    MGTUNE_TRY(driver_.status(driver_.cuLibraryGetKernel(&handle, library_, kernel.symbol.c_str()),
-                              "finding the kernel"));
+    MGTUNE_TRY(driver_.status(
+        driver_.cuLibraryGetKernel(&handle, libraries_.back(), kernel.symbol.c_str()),
+        "finding the kernel"));
     int static_shared = 0;
     MGTUNE_TRY(
         driver_.status(driver_.cuKernelGetAttribute(
@@ -78,7 +92,7 @@ class CudaModule final : public Module {
     CUdeviceptr memory = 0;
     std::size_t bytes = 0;
     MGTUNE_TRY(driver_.status(
-        driver_.cuLibraryGetGlobal(&memory, &bytes, library_, variable.symbol.c_str()),
+        driver_.cuLibraryGetGlobal(&memory, &bytes, libraries_.back(), variable.symbol.c_str()),
         "finding the variable"));
     // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver's type
     variables_[variable.name] = {reinterpret_cast<void*>(memory), bytes};
@@ -87,19 +101,21 @@ class CudaModule final : public Module {
 
  private:
   const CudaDriver& driver_;
-  CUlibrary library_;
+  std::vector<CUlibrary> libraries_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<Module>> load_cuda_module(const CudaDriver& driver, CUdevice device,
                                                  const DeviceLimits& limits, const Build& build) {
-  CUlibrary library = nullptr;
-  MGTUNE_TRY(driver.status(driver.cuLibraryLoadData(&library, build.binary.data(), nullptr, nullptr,
-                                                    0, nullptr, nullptr, 0),
-                           "loading a cubin"));
-  auto module = std::make_unique<CudaModule>(driver, library);
+  MGTUNE_ASSIGN(const std::vector<std::string> cubins, split_binaries(build.binary));
+  if (cubins.size() > 1 && cubins.size() != build.kernels.size()) {
+    return corrupt("the build has another number of kernels than of cubins");
+  }
+  auto module = std::make_unique<CudaModule>(driver);
+  std::size_t next = 0;  // the cubin of the next kernel, or the number of cubins
   for (const BuildKernel& kernel : build.kernels) {
+    if (next < cubins.size()) MGTUNE_TRY(module->load(cubins[next++]));
     MGTUNE_TRY(module->add_kernel(device, limits, kernel).with_context(kernel.name));
   }
   for (const BuildVariable& variable : build.variables) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "build/kernel_binaries.h"
 #include "core/sha256.h"
 #include "family/catalog.h"
 #include "tests/helpers/test_folder.h"
@@ -15,12 +16,14 @@ struct Calls {
   int made = 0;
   int compiled = 0;
   std::string identity = "fake 1";
+  bool apart = false;
 };
 
 class FakeCompiler final : public Compiler {
  public:
   explicit FakeCompiler(Calls& calls) : calls_(calls), identity_(calls.identity) {}
   const std::string& identity() const override { return identity_; }
+  bool compiles_kernels_apart() const override { return calls_.apart; }
 
   Result<Build> compile(const BuildRequest& request) override {
     ++calls_.compiled;
@@ -30,6 +33,9 @@ class FakeCompiler final : public Compiler {
     Build build;
     build.arch = request.arch;
     build.binary = "binary of " + request.source;
+    if (calls_.apart) build.binary += " " + request.kernels.front();
+    build.log = request.kernels.front() + "\n";
+    build.ptx_bytes = 10;
     build.sha256 = sha256_hex(build.binary);
     for (const std::string& kernel : request.kernels) build.kernels.push_back({kernel, kernel});
     return build;
@@ -132,6 +138,55 @@ TEST_F(BuilderTest, ADamagedEntryIsBuiltAgain) {
   EXPECT_EQ(b.compiled(), 2);
   EXPECT_EQ(b.build(request_)->binary, built.binary);
   EXPECT_EQ(b.compiled(), 2);
+}
+
+class BuilderOfKernels : public BuilderTest {
+ protected:
+  void SetUp() override {
+    calls_.apart = true;
+    request_.kernels = {"k<1>", "sum", "k<1>"};
+    request_.kernels_apart = true;
+  }
+};
+
+TEST_F(BuilderOfKernels, CompilesAKernelOfTwoVariantsOnce) {
+  Builder b = builder();
+  const Build first = b.build(request_).value();
+  EXPECT_EQ(b.compiled(), 2);
+  ASSERT_EQ(first.kernels.size(), 2U);
+  EXPECT_EQ(first.kernels[0].name, "k<1>");
+  EXPECT_EQ(first.kernels[1].name, "sum");
+  EXPECT_EQ(first.binary, join_binaries({"binary of a.cu k<1>", "binary of a.cu sum"}));
+  EXPECT_EQ(first.sha256, sha256_hex(first.binary));
+  EXPECT_EQ(first.key, *b.key(request_));
+  EXPECT_EQ(first.log, "k<1>\nsum\n");
+  EXPECT_EQ(first.ptx_bytes, 20);
+
+  request_.kernels = {"k<2>", "sum"};
+  EXPECT_EQ(b.build(request_)->kernels[1].name, "sum");
+  EXPECT_EQ(b.compiled(), 3);
+  EXPECT_EQ(builder().build(request_)->sha256, b.build(request_)->sha256);
+  EXPECT_EQ(calls_.compiled, 3);
+}
+
+TEST_F(BuilderOfKernels, AVariantOfOneKernelIsItsBuild) {
+  Builder b = builder();
+  ASSERT_TRUE(b.build(request_).ok());
+  request_.kernels = {"sum"};
+  EXPECT_EQ(b.build(request_)->binary, "binary of a.cu sum");
+  EXPECT_EQ(b.compiled(), 2);
+}
+
+TEST_F(BuilderOfKernels, KernelsThatShareAVariableStayTogether) {
+  request_.kernels_apart = false;
+  Builder b = builder();
+  EXPECT_EQ(b.build(request_)->binary, "binary of a.cu k<1>");
+  EXPECT_EQ(b.compiled(), 1);
+}
+
+TEST_F(BuilderOfKernels, TheFailureOfOneKernelIsThatOfTheVariant) {
+  request_.source = "broken.cu";
+  EXPECT_EQ(builder().build(request_).status().message(), "broken.cu:1: error");
 }
 
 class VariantBuildRequestTest : public testing::Test {
