@@ -1,5 +1,6 @@
-// How much faster more compile processes are: 64 variants of rmsnorm.forward for an H200 through
-// CompilePool, with NVRTC, from an empty cache, the start of the workers included. Needs no GPU.
+// How fast 64 variants of rmsnorm.forward and of rmsnorm.backward compile for an H200, and how much
+// faster more compile processes are: through CompilePool, with NVRTC, from an empty cache, the
+// start of the workers included. Needs no GPU. `kernels` counts those that there are to compile.
 //
 // Beside it, what the machine gives as many processes that share 64 pieces of work of other kinds:
 // Arithmetic in registers, and FreshMemory, writing to pages that the kernel has to find and clear.
@@ -19,6 +20,7 @@
 #include <cstdio>
 #include <fstream>
 #include <new>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -49,22 +51,36 @@ DeviceInfo h200() {
   return device;
 }
 
+// A request for CompilePool, and the kernels that it names.
+struct Work {
+  WorkRequest request;
+  std::vector<std::string> kernels;
+};
+
 // Spread evenly over the space, so that cheap and costly ones are among them.
-std::vector<WorkRequest> requests() {
+std::vector<Work> variants_of(const std::string& op) {
   Catalog catalog(FileSystem::real());
-  const Problem problem = bind_problem(*catalog.find_operator("rmsnorm.forward").value(),
+  const Problem problem = bind_problem(*catalog.find_operator(op).value(),
                                        {{"rows", "4096"}, {"hidden", "4096"}, {"T", "bf16"}})
                               .value();
   const Space space(problem, kH200);
-  std::vector<WorkRequest> all;
+  std::vector<Work> all;
   space.for_each([&](const Variant& variant) {
-    const VariantRequest request{{"rmsnorm", "rmsnorm.forward", problem.text()},
+    const VariantRequest request{{"rmsnorm", op, problem.text()},
                                  variant_text(*problem.op, variant)};
-    all.push_back({std::ssize(all), CompileRequest{request, kDeviceId}});
+    const Slots slots = compile_slots(problem.binding(), variant, kH200).value();
+    all.push_back({{std::ssize(all), CompileRequest{request, kDeviceId}},
+                   kernel_names(*problem.op, variant, slots).value()});
     return true;
   });
-  std::vector<WorkRequest> some;
-  for (std::size_t i = 0; i < kVariants; ++i) some.push_back(all[i * all.size() / kVariants]);
+  // Runs of eight that have a kernel in common if any have, as many do in an exhaustive sweep.
+  std::ranges::stable_sort(
+      all, {}, [](const Work& work) -> const std::string& { return work.kernels.front(); });
+  constexpr std::size_t kRun = 8;
+  std::vector<Work> some;
+  for (std::size_t i = 0; i < kVariants; ++i) {
+    some.push_back(all[i / kRun * kRun * all.size() / kVariants + i % kRun]);
+  }
   return some;
 }
 
@@ -133,18 +149,17 @@ void Arithmetic(benchmark::State& state) { share_among_processes(state, calculat
 
 void FreshMemory(benchmark::State& state) { share_among_processes(state, write_fresh_pages); }
 
-void CompileRmsnorm(benchmark::State& state) {
+void compile_variants(benchmark::State& state, const std::vector<Work>& work) {
   const auto processes = static_cast<std::size_t>(state.range(0));
   const std::vector<std::string> command = {mgtune_path(), "worker", "compile",
                                             compile_target_word(h200())};
-  const std::vector<WorkRequest> work = requests();
   const double before = children_seconds(), stolen = stolen_seconds();
   double variants = 0;
   for ([[maybe_unused]] auto _ : state) {
     const TestFolder cache;
     ::setenv("MGTUNE_CACHE_DIR", cache.path().c_str(), 1);
     CompilePool pool(command, processes, std::chrono::seconds(150));
-    for (const WorkRequest& request : work) pool.submit(request);
+    for (const Work& one : work) pool.submit(one.request, one.kernels);
     while (pool.pending() > 0) {
       const Result<std::optional<WorkReply>> reply = wait_for_next(pool);
       if (!reply.ok()) return state.SkipWithError(reply.status().message().c_str());
@@ -152,9 +167,20 @@ void CompileRmsnorm(benchmark::State& state) {
       ++variants;
     }
   }
+  std::set<std::string> kernels;
+  for (const Work& one : work) kernels.insert(one.kernels.begin(), one.kernels.end());
+  state.counters["kernels"] = static_cast<double>(kernels.size());  // of all variants, each once
   state.counters["variants/s"] = benchmark::Counter(variants, benchmark::Counter::kIsRate);
   state.counters["cpu_ms"] = (children_seconds() - before) * 1e3 / variants;  // a variant
   state.counters["steal_ms"] = (stolen_seconds() - stolen) * 1e3;
+}
+
+void CompileForward(benchmark::State& state) {
+  compile_variants(state, variants_of("rmsnorm.forward"));
+}
+
+void CompileBackward(benchmark::State& state) {
+  compile_variants(state, variants_of("rmsnorm.backward"));
 }
 
 // 1, 2, 4, ... and as many as the machine has CPUs.
@@ -174,7 +200,8 @@ int main(int count, char** arguments) {
   mgtune::declare("Arithmetic", mgtune::Arithmetic);
   mgtune::declare("FreshMemory", mgtune::FreshMemory);
   if (const mgtune::Status status = mgtune::make_compiler("sm_90").status(); status.ok()) {
-    mgtune::declare("CompileRmsnorm", mgtune::CompileRmsnorm);
+    mgtune::declare("CompileForward", mgtune::CompileForward);
+    mgtune::declare("CompileBackward", mgtune::CompileBackward);
   } else {
     std::fprintf(stderr, "nothing to compile with: %s\n", status.message().c_str());
   }

@@ -32,8 +32,8 @@ CompilePool::~CompilePool() {
   for (Slot& slot : slots_) slot.worker.dismiss();
 }
 
-void CompilePool::submit(WorkRequest request) {
-  waiting_.push_back({std::move(request)});
+void CompilePool::submit(WorkRequest request, std::vector<std::string> kernels) {
+  waiting_.push_back({.request = std::move(request), .kernels = std::move(kernels)});
   feed();
 }
 
@@ -70,6 +70,15 @@ bool CompilePool::must_probe(const Slot& slot) const {
                                     std::ranges::any_of(slot.unproven, is_alone));
 }
 
+bool CompilePool::must_wait(const Work& work) const {
+  return std::ranges::any_of(work.kernels, [&](const std::string& kernel) {
+    if (compiled_.contains(kernel)) return false;
+    return std::ranges::any_of(slots_, [&](const Slot& other) {
+      return !other.worker.is_idle() && std::ranges::count(other.work.kernels, kernel) > 0;
+    });
+  });
+}
+
 void CompilePool::feed() {
   if (paused_) return;
   for (Slot& slot : slots_) {
@@ -88,8 +97,11 @@ void CompilePool::feed() {
     }
     if (waiting_.empty()) continue;
     if (waiting_.front().alone && running() > 0) return;
-    slot.work = std::move(waiting_.front());
-    waiting_.pop_front();
+    const auto next =
+        std::ranges::find_if(waiting_, [this](const Work& work) { return !must_wait(work); });
+    if (next == waiting_.end()) return;
+    slot.work = std::move(*next);
+    waiting_.erase(next);
     slot.worker.submit({std::move(slot.work.request)});
   }
 }
@@ -171,7 +183,10 @@ Result<std::optional<WorkReply>> CompilePool::receive(WorkerProcess::Finished fi
     suspects_in_a_row_ = 0;
     charge_suspects(slot);
   }
-  if (finished.reply.outcome == Outcome::ok) return std::optional(std::move(finished.reply));
+  if (finished.reply.outcome == Outcome::ok) {
+    compiled_.insert(slot.work.kernels.begin(), slot.work.kernels.end());
+    return std::optional(std::move(finished.reply));
+  }
   slot.work.request = std::move(finished.request);
   slot.unproven.push_back(
       {std::move(slot.work), std::move(finished.reply), slot.worker.restarts()});

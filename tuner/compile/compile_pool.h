@@ -25,6 +25,7 @@
 #include <cstddef>
 #include <deque>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -47,8 +48,11 @@ class CompilePool {
   CompilePool& operator=(const CompilePool&) = delete;
   ~CompilePool();
 
-  // A free worker begins at once; otherwise the request waits for one.
-  void submit(WorkRequest request);
+  // A free worker begins at once; otherwise the request waits for one. `kernels` name what the
+  // request compiles that other requests may compile too. While one worker compiles a kernel for
+  // the first time, requests that need the same kernel wait, and others go before them: workers do
+  // not see what another one is about to put into the build cache.
+  void submit(WorkRequest request, std::vector<std::string> kernels = {});
 
   // The reply to a request that is finished, in the order in which they finish; nullopt if there is
   // none now. A failure ends the sweep: a worker has reported two times that the machine failed, or
@@ -78,6 +82,7 @@ class CompilePool {
     WorkRequest request;
     bool alone = false;      // no other compiler may run beside it
     std::string doubt = "";  // why a probe failed after this request had failed
+    std::vector<std::string> kernels = {};
   };
   // A variant that failed in this slot, which the machine may have caused.
   struct Failure {
@@ -95,6 +100,7 @@ class CompilePool {
 
   void feed();
   bool must_probe(const Slot& slot) const;
+  bool must_wait(const Work& work) const;  // another worker compiles one of its kernels first
   // The reply for a finished request; nullopt while it is still open.
   Result<std::optional<WorkReply>> receive(WorkerProcess::Finished finished, Slot& slot);
   Status suspect(WorkerProcess::Finished failed, Slot& slot);
@@ -109,6 +115,7 @@ class CompilePool {
   // Empty once anything has compiled.
   std::vector<WorkerProcess::Finished> suspects_;
   std::deque<WorkReply> finished_;  // poll() will return them
+  std::set<std::string> compiled_;  // kernels
   bool paused_ = false;
   bool compiles_ = false;  // a compiler has run to its end, with or without errors in the source
   int suspects_in_a_row_ = 0;

@@ -18,6 +18,17 @@ void refuse_objected(BuildRecord& build) {
   build.sha256.clear();
 }
 
+// What tells a kernel from those of other problems, which may have the same name.
+std::vector<std::string> common_kernels(const BuildRequest& request) {
+  if (!request.kernels_apart || request.kernels.size() < 2) return {};
+  std::string from = request.source + " for " + request.arch;
+  for (const MacroDefinition& macro : request.macros) from += " " + macro.name + "=" + macro.text;
+  for (const std::string& option : request.options) from += " " + option;
+  std::vector<std::string> kernels;
+  for (const std::string& kernel : request.kernels) kernels.push_back(kernel + " of " + from);
+  return kernels;
+}
+
 }  // namespace
 
 KnownResults::KnownResults(Store& store, Builder& builder, BuildCache& cache,
@@ -55,6 +66,7 @@ Result<VariantState> KnownResults::look_up(const Variant& variant) {
   }
   MGTUNE_ASSIGN(state.build.key, builder_.key(*request));
   state.build.arch = request->arch;
+  state.kernels = common_kernels(*request);
 
   MGTUNE_ASSIGN(std::optional<BuildRecord> build, store_.find_build(state.build.key));
   if (build.has_value()) refuse_objected(*build);

@@ -30,6 +30,8 @@ struct VariantState : OutcomeRecord {
   Variant point;  // `variant` is its text
   Need need = Need::compile;
   bool cached = false;  // the build cache has an entry of its build: no compiler is likely to run
+  // Names for the kernels that its build may have in common with those of other variants.
+  std::vector<std::string> kernels = {};
 
   bool contends() const { return need == Need::nothing && outcome == Outcome::ok; }
 };

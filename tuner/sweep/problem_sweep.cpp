@@ -183,8 +183,9 @@ void ProblemSweep::compile(VariantState state) {
     return;
   }
   WorkRequest work{shared_.next_request++, CompileRequest{request(state), shared_.device.id}};
+  std::vector<std::string> kernels = state.kernels;
   compiling_[work.id].push_back(std::move(state));
-  shared_.pool.submit(std::move(work));
+  shared_.pool.submit(std::move(work), std::move(kernels));
 }
 
 // Compiling -> ready, or finished if it could not be built or its binary has results already.

@@ -79,6 +79,32 @@ TEST(CompilePool, TheFastOverTakesTheSlow) {
   EXPECT_EQ(next(pool).value()->id, 1);
 }
 
+TEST(CompilePool, AKernelIsCompiledByOneWorkerFirst) {
+  CompilePool pool({fake_worker_path()}, 2, milliseconds(3000));
+  pool.submit(pool_request(1, "slow"), {"main 1", "sum"});
+  pool.submit(pool_request(2, "v2"), {"main 2", "sum"});
+  pool.submit(pool_request(3, "v3"), {"main 3"});
+  EXPECT_EQ(next(pool).value()->id, 3)
+      << "it goes before the one that needs the first one's kernel";
+  EXPECT_EQ(next(pool).value()->id, 1);
+  EXPECT_EQ(next(pool).value()->id, 2);
+
+  // The kernel is in the cache now, so nobody waits for it.
+  pool.submit(pool_request(4, "slow"), {"main 4", "sum"});
+  pool.submit(pool_request(5, "v5"), {"main 5", "sum"});
+  EXPECT_EQ(next(pool).value()->id, 5);
+  EXPECT_EQ(next(pool).value()->id, 4);
+}
+
+TEST(CompilePool, AKernelThatFailsHoldsNobodyUp) {
+  CompilePool pool({fake_worker_path()}, 2, milliseconds(3000));
+  pool.submit(pool_request(1, "crash"), {"main 1", "sum"});
+  pool.submit(pool_request(2, "v2"), {"main 2", "sum"});
+  std::map<std::int64_t, WorkReply> replies = drain(pool);
+  EXPECT_EQ(replies[1].outcome, Outcome::compile_failed);
+  EXPECT_EQ(replies[2].outcome, Outcome::ok);
+}
+
 TEST(CompilePool, ACrashOrHangCostsOneVariant) {
   CompilePool pool({fake_worker_path()}, 2, milliseconds(400));
   pool.submit(pool_request(1, "v1"));
