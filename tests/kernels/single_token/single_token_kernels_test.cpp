@@ -1,5 +1,6 @@
-// embedding.forward, argmax.forward and layernorm.forward on the cpu device: variants over edge
-// shapes, by the tuner's own check. And that their ladders serve every problem.
+// embedding.forward, argmax.forward, layernorm.forward and token_attention.forward on the cpu
+// device: variants over edge shapes, by the tuner's own check. And that their ladders serve every
+// problem.
 
 #include <gtest/gtest.h>
 
@@ -56,6 +57,23 @@ TEST(LayernormForward, EqualsTheReference) {
       {"row THREADS=32 VEC=1 PDL=false", {"rows=2,columns=1,T=f32", "rows=2,columns=77,T=f32"}},
   });
   expect_ladder_serves(check, {"rows=8192,columns=4096,T=bf16", "rows=1,columns=1,T=f32"});
+}
+
+// Several chunks of keys with a short last one, a sequence without keys, a window, and NaN behind
+// every sequence.
+TEST(TokenAttentionForward, EqualsTheReference) {
+  OperatorCheck check("token_attention.forward");
+  check.expect_right(std::vector<std::pair<std::string, std::vector<std::string>>>{
+      {"chunks THREADS=128 VEC=4 PDL=false",
+       {"rows=3,heads=4,kv_heads=2,head_dim=8,capacity=300,T=f32",
+        "rows=1,heads=1,kv_heads=1,head_dim=8,capacity=1,T=f32",
+        "rows=4,heads=2,kv_heads=1,head_dim=8,capacity=300,window=130,T=f32"}},
+      {"chunks THREADS=128 VEC=1 PDL=false",
+       {"rows=2,heads=3,kv_heads=3,head_dim=127,capacity=5,T=bf16"}},
+  });
+  expect_ladder_serves(check, {"rows=1,heads=12,kv_heads=12,head_dim=64,capacity=1024,T=f32",
+                               "rows=1,heads=1,kv_heads=1,head_dim=1,capacity=1,T=bf16",
+                               "rows=8,heads=16,kv_heads=8,head_dim=256,capacity=9,T=f16"});
 }
 
 }  // namespace
