@@ -1,0 +1,27 @@
+// Machine: what runs the programs of a model, in one of the ways. It owns the memory of the
+// programs. One thread at a time.
+
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "core/status.h"
+#include "program/program.h"
+
+namespace mgtune::engine {
+
+class Machine {
+ public:
+  virtual ~Machine() = default;
+
+  // Runs all instructions of a program. It must be one of those that the machine was made for.
+  // invalid_argument if a token or a position is out of its range.
+  virtual Status step(const Program& program) = 0;
+
+  // Copies a whole buffer out of the machine's memory or into it. The sizes must be equal.
+  virtual Status read(const Buffer& buffer, std::span<std::byte> to) = 0;
+  virtual Status write(const Buffer& buffer, std::span<const std::byte> from) = 0;
+};
+
+}  // namespace mgtune::engine

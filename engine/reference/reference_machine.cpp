@@ -1,0 +1,33 @@
+#include "reference/reference_machine.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "reference/execute.h"
+
+namespace mgtune::engine {
+
+Result<std::unique_ptr<Machine>> ReferenceMachine::create(std::span<const Program> programs,
+                                                          std::vector<std::byte> weights) {
+  std::unique_ptr<ReferenceMachine> machine(new ReferenceMachine(std::move(weights)));
+  MGTUNE_ASSIGN(machine->memory_, MachineMemory::create(programs, machine->weights_));
+  return std::unique_ptr<Machine>(std::move(machine));
+}
+
+Status ReferenceMachine::step(const Program& program) { return execute_step(program, memory_); }
+
+Status ReferenceMachine::read(const Buffer& buffer, std::span<std::byte> to) {
+  const std::span<const std::byte> from = memory_.read(buffer);
+  assert(from.size() == to.size());
+  std::ranges::copy(from, to.begin());
+  return {};
+}
+
+Status ReferenceMachine::write(const Buffer& buffer, std::span<const std::byte> from) {
+  assert(from.size() == memory_.write(buffer).size());
+  std::ranges::copy(from, memory_.write(buffer).begin());
+  return {};
+}
+
+}  // namespace mgtune::engine
