@@ -40,7 +40,7 @@ Result<Session> Session::create(const ModelConfig& config, const TensorSet& tens
   MGTUNE_ASSIGN(ModelPrograms programs, make_programs(config, options));
   MGTUNE_ASSIGN(std::vector<std::byte> weights,
                 load_weights(programs.programs[0], programs.recipes, config, tensors));
-  return start(std::move(programs), std::move(weights));
+  return start(std::move(programs), std::move(weights), options.machine);
 }
 
 Result<Session> Session::create_random(const ModelConfig& config, const SessionOptions& options,
@@ -48,12 +48,15 @@ Result<Session> Session::create_random(const ModelConfig& config, const SessionO
   MGTUNE_ASSIGN(ModelPrograms programs, make_programs(config, options));
   MGTUNE_ASSIGN(std::vector<std::byte> weights,
                 random_weights(programs.programs[0], programs.recipes, config, seed));
-  return start(std::move(programs), std::move(weights));
+  return start(std::move(programs), std::move(weights), options.machine);
 }
 
-Result<Session> Session::start(ModelPrograms programs, std::vector<std::byte> weights) {
+Result<Session> Session::start(ModelPrograms programs, std::vector<std::byte> weights,
+                               const MachineFactory& machine) {
   Session session(std::move(programs.programs));
-  MGTUNE_ASSIGN(session.machine_, ReferenceMachine::create(session.programs_, std::move(weights)));
+  MGTUNE_ASSIGN(session.machine_,
+                machine ? machine(session.programs_, std::move(weights))
+                        : ReferenceMachine::create(session.programs_, std::move(weights)));
   return session;
 }
 

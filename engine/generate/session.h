@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -18,7 +19,12 @@
 
 namespace mgtune::engine {
 
+// Makes the machine that runs programs, from their weights.
+using MachineFactory = std::function<Result<std::unique_ptr<Machine>>(std::span<const Program>,
+                                                                      std::vector<std::byte>)>;
+
 struct SessionOptions {
+  MachineFactory machine;  // empty: the way `reference`
   std::uint32_t rows = 1;
   std::uint32_t capacity = 0;  // 0: the positions of the model
   Precision precision;
@@ -44,7 +50,7 @@ struct Sampling {
 
 class Session {
  public:
-  // The way `reference`. The session does not use the tensors after this call.
+  // The session does not use the tensors after this call.
   static Result<Session> create(const ModelConfig& config, const TensorSet& tensors,
                                 const SessionOptions& options);
   static Result<Session> create_random(const ModelConfig& config, const SessionOptions& options,
@@ -75,7 +81,8 @@ class Session {
 
  private:
   explicit Session(std::vector<Program> programs) : programs_(std::move(programs)) {}
-  static Result<Session> start(ModelPrograms programs, std::vector<std::byte> weights);
+  static Result<Session> start(ModelPrograms programs, std::vector<std::byte> weights,
+                               const MachineFactory& machine);
 
   const Program& program_at(std::uint32_t position) const;
   const Buffer& host_buffer(std::string_view name) const;
