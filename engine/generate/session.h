@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -18,10 +17,6 @@
 #include "weights/tensor_set.h"
 
 namespace mgtune::engine {
-
-// Makes the machine that runs programs, from their weights.
-using MachineFactory = std::function<Result<std::unique_ptr<Machine>>(std::span<const Program>,
-                                                                      std::vector<std::byte>)>;
 
 struct SessionOptions {
   MachineFactory machine;  // empty: the way `reference`

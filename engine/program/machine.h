@@ -4,7 +4,10 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <memory>
 #include <span>
+#include <vector>
 
 #include "core/status.h"
 #include "program/program.h"
@@ -23,5 +26,10 @@ class Machine {
   virtual Status read(const Buffer& buffer, std::span<std::byte> to) = 0;
   virtual Status write(const Buffer& buffer, std::span<const std::byte> from) = 0;
 };
+
+// Makes a machine for programs, which must be valid and share weights and state, from their
+// weights.
+using MachineFactory = std::function<Result<std::unique_ptr<Machine>>(std::span<const Program>,
+                                                                      std::vector<std::byte>)>;
 
 }  // namespace mgtune::engine

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "core/status.h"
@@ -23,10 +24,10 @@ class PlanSet {
  public:
   explicit PlanSet(mgr_context_t* context) : context_(context) {}
 
-  // What mgr_plan() says. Builds and loads kernels, unless the set has the plan already.
-  Result<ShapePlan> plan(const KernelCall& call);
+  // Builds and loads the kernels of all calls, with a thread per CPU. What mgr_prepare() says.
+  Status add(std::span<const KernelCall> calls);
 
-  std::size_t size() const { return plans_.size(); }
+  ShapePlan find(const KernelCall& call) const;  // of a call that was added
 
  private:
   struct FreePlan {
@@ -36,10 +37,14 @@ class PlanSet {
     mgr_context_t* context;
     void operator()(void* memory) const { mgr_free(context, memory); }
   };
+  // A workspace may be shared by launches that run one after the other, but plans prepare theirs
+  // in different ways.
   struct Owned {
     std::unique_ptr<mgr_plan_t, FreePlan> plan;
     std::unique_ptr<void, FreeMemory> workspace;
   };
+
+  Status add_workspace(Owned& owned);
 
   mgr_context_t* context_;
   std::map<std::string, Owned> plans_;  // by the text of operator, assignments and dims

@@ -34,8 +34,20 @@ Result<std::unique_ptr<StepsMachine>> StepsMachine::create(std::span<const Progr
   MGTUNE_ASSIGN(DeviceMemory memory, DeviceMemory::create(context, programs, machine->weights_));
   machine->memory_ = std::make_unique<DeviceMemory>(std::move(memory));
   MGTUNE_ASSIGN(machine->host_, MachineMemory::create(programs, machine->weights_));
+  MGTUNE_TRY(machine->plan_all(programs));
   for (const Program& program : programs) MGTUNE_TRY(machine->prepare(program));
   return machine;
+}
+
+Status StepsMachine::plan_all(std::span<const Program> programs) {
+  std::vector<KernelCall> calls;
+  for (const Program& program : programs) {
+    for (const Instruction& instruction : program.instructions) {
+      std::optional<KernelCall> call = kernel_call(program, instruction);
+      if (call) calls.push_back(*std::move(call));
+    }
+  }
+  return plans_.add(calls);
 }
 
 Status StepsMachine::prepare(const Program& program) {
@@ -48,11 +60,7 @@ Status StepsMachine::prepare(const Program& program) {
     launch.instruction = index;
     std::optional<KernelCall> call = kernel_call(program, instruction);
     if (call) {
-      auto plan = plans_.plan(*call);
-      if (!plan.ok()) {
-        return Status(plan.status()).with_context(instruction_text(program, instruction));
-      }
-      launch.plan = *plan;
+      launch.plan = plans_.find(*call);
       for (const auto& [name, value] : call->dims) launch.dims.push_back(value);
       for (const std::uint32_t buffer : call->tensors) {
         launch.tensors.push_back(buffer == kNone ? nullptr
@@ -177,6 +185,15 @@ Status StepsMachine::read(const Buffer& buffer, std::span<std::byte> to) {
 
 Status StepsMachine::write(const Buffer& buffer, std::span<const std::byte> from) {
   return memory_->write(buffer, from);
+}
+
+MachineFactory steps_factory(StepsOptions options) {
+  return [options = std::move(options)](
+             std::span<const Program> programs,
+             std::vector<std::byte> weights) -> Result<std::unique_ptr<Machine>> {
+    MGTUNE_ASSIGN(auto machine, StepsMachine::create(programs, std::move(weights), options));
+    return std::unique_ptr<Machine>(std::move(machine));
+  };
 }
 
 }  // namespace mgtune::engine

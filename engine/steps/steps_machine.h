@@ -68,7 +68,8 @@ class StepsMachine final : public Machine {
   StepsMachine(std::vector<std::byte> weights, mgr_context_t* context)
       : weights_(std::move(weights)), context_(context), plans_(context) {}
 
-  Status prepare(const Program& program);
+  Status plan_all(std::span<const Program> programs);
+  Status prepare(const Program& program);  // its kernels are planned
   Result<const PreparedProgram*> find(const Program& program) const;
   Status check_inputs(const Program& program) const;
   Status run(const Program& program, const Launch& launch);
@@ -87,5 +88,8 @@ class StepsMachine final : public Machine {
   std::size_t kernel_count_ = 0;
   std::size_t host_count_ = 0;
 };
+
+// For SessionOptions::machine.
+MachineFactory steps_factory(StepsOptions options);
 
 }  // namespace mgtune::engine

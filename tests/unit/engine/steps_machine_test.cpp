@@ -1,8 +1,10 @@
 // The way `steps` on the cpu device: each instruction is one launch of a kernel. It gives the
-// tokens of the reference, the logits of PyTorch's transformers, and says where a kernel differs.
+// tokens of the reference and the logits of PyTorch's transformers, and each instruction writes
+// what the reference writes.
 
 #include "steps/steps_machine.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,10 +15,14 @@
 
 #include "tests/helpers/engine_models.h"
 #include "tests/helpers/environment_variable.h"
+#include "tests/helpers/long_lane.h"
 #include "tests/helpers/test_folder.h"
 
 namespace mgtune::engine {
 namespace {
+
+constexpr Precision kBf16Weights = {DType::bf16, DType::f32, DType::f32, DType::f32};
+constexpr Precision kBf16 = {DType::bf16, DType::bf16, DType::f32, DType::bf16};
 
 // The builds of all tests lie in one folder: compiling takes longer than computing.
 class StepsMachineTest : public ::testing::Test {
@@ -32,12 +38,10 @@ class StepsMachineTest : public ::testing::Test {
     folder_.reset();
   }
 
-  static SessionOptions on_cpu(SessionOptions options) {
-    options.machine = [](std::span<const Program> programs,
-                         std::vector<std::byte> weights) -> Result<std::unique_ptr<Machine>> {
-      MGTUNE_ASSIGN(auto machine, StepsMachine::create(programs, std::move(weights), {"cpu"}));
-      return std::unique_ptr<Machine>(std::move(machine));
-    };
+  static SessionOptions on_cpu(std::uint32_t rows = 1) {
+    SessionOptions options;
+    options.rows = rows;
+    options.machine = steps_factory({"cpu"});
     return options;
   }
   static StepsMachine& steps_of(Session& session) {
@@ -55,15 +59,143 @@ class StepsMachineTest : public ::testing::Test {
     return tokens;
   }
 
+  // Expects every instruction of two steps to write what the reference writes, as far as rounding
+  // allows. Returns the largest error.
+  static double expect_equal_instructions(Session& session) {
+    double largest = 0;
+    for (int i = 0; i < 2; ++i) {
+      const std::vector<std::int32_t> tokens(session.rows(), 1 + i);
+      EXPECT_TRUE(session.step(tokens).ok());
+      // One more step, with the tokens and positions that the last one has left.
+      const Program& program = session.programs()[0];
+      const auto differences = must(steps_of(session).step_compared(program, {}));
+      EXPECT_GE(differences.size(), program.instructions.size());
+      for (const BufferDifference& difference : differences) {
+        const Buffer& buffer = program.buffers[difference.buffer];
+        EXPECT_LE(difference.error, acceptable_error(buffer.dtype))
+            << buffer.name << " after instruction " << difference.instruction;
+        largest = std::max(largest, difference.error);
+      }
+      EXPECT_TRUE(session.set_position(session.position() + 1).ok());
+    }
+    return largest;
+  }
+
   static inline std::unique_ptr<TestFolder> folder_;
   static inline std::optional<Variable> cache_, database_;
 };
 
 TEST_F(StepsMachineTest, GivesTheTokensOfTheReference) {
+  const int count = in_long_lane(199, 50);
   Session reference = test_session("stories260K", {});
-  Session steps = test_session("stories260K", on_cpu({}));
+  Session steps = test_session("stories260K", on_cpu());
   EXPECT_EQ(steps_of(steps).host_count(), 0U);
-  EXPECT_EQ(generate(steps, 40), generate(reference, 40));
+  EXPECT_EQ(generate(steps, count), generate(reference, count));
+}
+
+// Rounded weights change the text only after more than 150 tokens.
+TEST_F(StepsMachineTest, GivesTheSameTokensWithWeightsInBf16) {
+  const int count = in_long_lane(150, 30);
+  Session reference = test_session("stories260K", {});
+  SessionOptions options = on_cpu();
+  options.precision = kBf16Weights;
+  Session steps = test_session("stories260K", options);
+  EXPECT_EQ(steps_of(steps).host_count(), 0U);
+  EXPECT_EQ(generate(steps, count), generate(reference, count));
+}
+
+TEST_F(StepsMachineTest, ComparesEveryInstructionWithTheReference) {
+  Session session = test_session("stories260K", on_cpu(2));
+  EXPECT_GT(expect_equal_instructions(session), 0);  // sums are added in another order
+}
+
+// A head of 64 elements in bf16 is attention.decode's; it has a window here.
+TEST_F(StepsMachineTest, ComparesAttentionOnTensorCoresWithTheReference) {
+  ModelConfig config;
+  config.layers = 1;
+  config.width = 128;
+  config.heads = 2;
+  config.kv_heads = 1;
+  config.head_dim = 64;
+  config.inner = 72;
+  config.vocabulary = 40;
+  config.positions = 40;
+  config.window = 3;
+  SessionOptions options = on_cpu();
+  options.precision = kBf16;
+  Session session = must(Session::create_random(config, options, 1));
+  EXPECT_EQ(steps_of(session).host_count(), 0U);
+  expect_equal_instructions(session);
+}
+
+TEST_F(StepsMachineTest, GivesTheLogitsOfTransformers) {
+  for (const char* const model : {"gpt2", "mistral"}) {
+    Session session = test_session(model, on_cpu(2));
+    EXPECT_EQ(steps_of(session).host_count(), 0U);
+    EXPECT_LT(largest_difference(session, expected_logits(model)), 1e-4) << model;
+  }
+}
+
+TEST_F(StepsMachineTest, LaunchesNormsOfTheirOwn) {
+  SessionOptions options = on_cpu(2);
+  options.fuse_norms = false;
+  Session session = test_session("gpt2", options);
+  EXPECT_EQ(steps_of(session).host_count(), 0U);
+  EXPECT_LT(largest_difference(session, expected_logits("gpt2")), 1e-4);
+}
+
+// Attention over parts has no kernel.
+TEST_F(StepsMachineTest, LetsTheHostExecuteWhatNoKernelDoes) {
+  SessionOptions options = on_cpu();
+  options.workers = 100;
+  Session session = test_session("stories260K", options);
+  EXPECT_GT(steps_of(session).host_count(), 0U);
+  EXPECT_GT(steps_of(session).kernel_count(), steps_of(session).host_count());
+  Session reference = test_session("stories260K", {});
+  EXPECT_EQ(generate(session, 10), generate(reference, 10));
+}
+
+TEST_F(StepsMachineTest, RefusesTokensAndPositionsThatDoNotExist) {
+  Session session = test_session("stories260K", on_cpu());
+  const Program& program = session.programs()[0];
+  const auto set = [&](std::string_view name, std::int32_t value) {
+    const Buffer& buffer = program.buffers[*program.find_buffer(name)];
+    EXPECT_TRUE(session.machine().write(buffer, std::as_bytes(std::span(&value, 1))).ok());
+  };
+  set(kPositions, 0);
+  set(kLengths, 1);
+  set(kTokens, 512);
+  EXPECT_EQ(session.machine().step(program).message(),
+            "tokens of sequence 0: 512 is not from 0 to 511");
+  set(kTokens, 1);
+  set(kPositions, -1);
+  EXPECT_THAT(session.machine().step(program).message(),
+              testing::StartsWith("positions of sequence 0: -1 is not from 0 to "));
+  EXPECT_EQ(session.machine().step(Program{}).code(), StatusCode::invalid_argument);
+}
+
+TEST_F(StepsMachineTest, NamesADeviceThatIsNotThere) {
+  const ModelSource source = must(open_model(model_path("stories260K")));
+  SessionOptions options;
+  options.machine = steps_factory({"no such device"});
+  const auto session = Session::create(source.config, source.tensors, options);
+  EXPECT_EQ(session.status().code(), StatusCode::environment);
+  EXPECT_THAT(session.status().message(), testing::HasSubstr("no such device"));
+}
+
+TEST(BufferDifference, IsRelativeToWhatChanged) {
+  const auto error = [](std::vector<float> before, std::vector<float> result,
+                        std::vector<float> reference) {
+    return relative_error(DType::f32, std::as_bytes(std::span(before)),
+                          std::as_bytes(std::span(result)), std::as_bytes(std::span(reference)));
+  };
+  EXPECT_EQ(error({100, 1}, {100, 2}, {100, 2}), 0);
+  EXPECT_DOUBLE_EQ(error({100, 1}, {100, 3}, {100, 2}), 0.5);
+  EXPECT_GT(error({100, 1}, {101, 2}, {100, 2}), 0);  // written to a wrong place
+  EXPECT_GT(error({100, 1}, {100, 1}, {100, 2}), 0);  // not written
+  EXPECT_EQ(error({1}, {NAN}, {2}), HUGE_VAL);
+  EXPECT_EQ(error({1}, {NAN}, {NAN}), 0);
+  EXPECT_EQ(error({1}, {1}, {0}), HUGE_VAL);
 }
 
 }  // namespace
