@@ -85,23 +85,46 @@ TEXTS = [
 ]
 
 
-def make_tokenizer():
-    tokenizer = tokenizers.ByteLevelBPETokenizer()
-    tokenizer.train_from_iterator(TEXTS * 3 + ["the cat sat on the mat and the dog ran"] * 5,
-                                  vocab_size=400, min_frequency=2,
-                                  special_tokens=["<|endoftext|>"], show_progress=False)
-    tokenizer.save(str(FOLDER / "gpt2" / "tokenizer.json"))
-    loaded = tokenizers.Tokenizer.from_file(str(FOLDER / "gpt2" / "tokenizer.json"))
-    cases = [{"text": text, "tokens": loaded.encode(text).ids} for text in TEXTS]
-    text = json.dumps(cases, indent=1)
-    (FOLDER / "gpt2" / "tokenized.json").write_text(text + "\n")
+LLAMA3_PATTERN = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|"
+                  r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+QWEN2_PATTERN = LLAMA3_PATTERN.replace("{1,3}", "")
+
+
+def byte_level(pattern):
+    if pattern is None:
+        return tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    split = tokenizers.pre_tokenizers.Split(tokenizers.Regex(pattern), "isolated")
+    return tokenizers.pre_tokenizers.Sequence(
+        [split, tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
+
+
+def make_tokenizer(name, pattern):
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE(ignore_merges=name == "llama3"))
+    tokenizer.pre_tokenizer = byte_level(pattern)
+    tokenizer.decoder = tokenizers.decoders.ByteLevel()
+    if name == "qwen2":
+        tokenizer.normalizer = tokenizers.normalizers.NFC()
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=360, min_frequency=2, special_tokens=["<|begin|>", "<|endoftext|>"],
+        initial_alphabet=tokenizers.pre_tokenizers.ByteLevel.alphabet(), show_progress=False)
+    lines = TEXTS * 3 + ["the cat sat on the mat and the dog ran"] * 5
+    tokenizer.train_from_iterator(lines, trainer)
+    if name == "llama3":
+        tokenizer.post_processor = tokenizers.processors.TemplateProcessing(
+            single="<|begin|> $A", special_tokens=[("<|begin|>", 0)])
+    folder = FOLDER / "tokenizers" / name
+    folder.mkdir(parents=True, exist_ok=True)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    cases = [{"text": text, "tokens": tokenizer.encode(text).ids} for text in TEXTS]
+    (folder / "expected.json").write_text(json.dumps(cases, indent=1) + "\n")
 
 
 def main():
     torch.manual_seed(20240501)
     for name, model in models():
         make_model(name, model)
-    make_tokenizer()
+    for name, pattern in (("gpt2", None), ("llama3", LLAMA3_PATTERN), ("qwen2", QWEN2_PATTERN)):
+        make_tokenizer(name, pattern)
     (FOLDER / "versions.txt").write_text(
         f"torch {torch.__version__}, transformers {transformers.__version__}, "
         f"tokenizers {tokenizers.__version__}\n")

@@ -18,10 +18,9 @@ class TransformersLogitsTest : public ::testing::TestWithParam<const char*> {
 
 TEST_P(TransformersLogitsTest, InFloat) { EXPECT_LT(difference({}), 1e-5); }
 
-TEST_P(TransformersLogitsTest, WithNormsOfTheirOwnAndSplitAttentionInThreeQueues) {
+TEST_P(TransformersLogitsTest, WithNormsOfTheirOwnInThreeQueues) {
   SessionOptions options;
   options.fuse_norms = false;
-  options.workers = 100;
   options.queues = 3;
   EXPECT_LT(difference(options), 1e-5);
 }
