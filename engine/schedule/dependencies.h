@@ -12,7 +12,7 @@ namespace mgtune::engine {
 
 // For each instruction the earlier ones that it must wait for, in ascending order: those that write
 // memory that it reads or writes, and those that read memory that it writes. A dependency that
-// follows from the others may be missing. A barrier depends on all before it.
+// follows from others may be there or not. A barrier depends on all before it.
 std::vector<std::vector<std::uint32_t>> dependencies(const Program& program);
 
 }  // namespace mgtune::engine

@@ -179,6 +179,25 @@ Status check_written(const Program& program, const std::vector<std::uint32_t>& o
   return {};
 }
 
+// Tokens, positions and lengths are set for the next step by the last instruction that uses them.
+// So no instruction sees a position that the host has not bounded.
+Status check_advances(const Program& program, const std::vector<std::uint32_t>& order) {
+  std::vector<std::uint32_t> writer(program.buffers.size(), kNone);
+  for (const std::uint32_t i : order) {
+    for (const BufferAccess& access : buffer_accesses(program.instructions[i])) {
+      const Buffer& buffer = program.buffers[access.buffer];
+      if (buffer.kind != BufferKind::state || buffer.dtype != DType::i32) continue;
+      if (writer[access.buffer] != kNone) {
+        return invalid_argument(fmt::format(
+            "{}: it uses {} after {} has set them for the next step", place_of(program, i),
+            buffer.name, place_of(program, writer[access.buffer])));
+      }
+      if (access.writes) writer[access.buffer] = i;
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Status validate(const Program& program) {
@@ -188,7 +207,8 @@ Status validate(const Program& program) {
   MGTUNE_ASSIGN(const std::vector<std::uint32_t> order, run_order(program));
   const std::vector<std::vector<std::uint32_t>> sharing = sharing_buffers(program);
   MGTUNE_TRY(check_races(program, HappensBefore(program, order), sharing));
-  return check_written(program, order, sharing);
+  MGTUNE_TRY(check_written(program, order, sharing));
+  return check_advances(program, order);
 }
 
 }  // namespace mgtune::engine
