@@ -103,7 +103,7 @@ Status StepsMachine::check_inputs(const Program& program) const {
 Status StepsMachine::step(const Program& program) {
   MGTUNE_ASSIGN(const PreparedProgram* const prepared, find(program));
   MGTUNE_TRY(check_inputs(program));
-  for (const Launch& launch : prepared->launches) MGTUNE_TRY(run(program, launch));
+  for (const Launch& launch : prepared->launches) MGTUNE_TRY(run(program, launch, nullptr));
   return from_mgr(mgr_synchronize(context_.get(), nullptr));
 }
 
@@ -119,17 +119,30 @@ Result<std::vector<BufferDifference>> StepsMachine::step_compared(
     if (is_wanted && launch.plan.plan != nullptr) {
       MGTUNE_TRY(compare(program, launch, differences));
     } else {
-      MGTUNE_TRY(run(program, launch));
+      MGTUNE_TRY(run(program, launch, nullptr));
     }
   }
   return differences;
 }
 
-Status StepsMachine::run(const Program& program, const Launch& launch) {
+Status StepsMachine::launch(const Program& program, void* stream) {
+  MGTUNE_ASSIGN(const PreparedProgram* const prepared, find(program));
+  for (const Launch& launch : prepared->launches) {
+    if (launch.plan.plan == nullptr) {
+      return unsupported(
+          fmt::format("no kernel does this instruction: {}",
+                      instruction_text(program, program.instructions[launch.instruction])));
+    }
+  }
+  for (const Launch& launch : prepared->launches) MGTUNE_TRY(run(program, launch, stream));
+  return {};
+}
+
+Status StepsMachine::run(const Program& program, const Launch& launch, void* stream) {
   const Instruction& instruction = program.instructions[launch.instruction];
   if (launch.plan.plan == nullptr) return run_on_host(program, instruction);
   Status status = from_mgr(mgr_launch(
-      launch.plan.plan, nullptr, launch.dims.data(), launch.dims.size(), launch.tensors.data(),
+      launch.plan.plan, stream, launch.dims.data(), launch.dims.size(), launch.tensors.data(),
       launch.tensors.size(), launch.scalars.data(), launch.scalars.size(), launch.plan.workspace));
   if (status.ok()) return status;
   return std::move(status).with_context(instruction_text(program, instruction));
@@ -165,7 +178,7 @@ Status StepsMachine::compare(const Program& program, const Launch& launch,
                                    : std::vector<std::byte>());
   }
   MGTUNE_TRY(execute(program, instruction, host_));
-  MGTUNE_TRY(run(program, launch));
+  MGTUNE_TRY(run(program, launch, nullptr));
   std::size_t operand = 0;
   for (const BufferAccess& access : buffer_accesses(instruction)) {
     const std::vector<std::byte>& was = before[operand++];

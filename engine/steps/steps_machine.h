@@ -44,6 +44,16 @@ class StepsMachine final : public Machine {
   Result<std::vector<BufferDifference>> step_compared(const Program& program,
                                                       std::span<const std::uint32_t> instructions);
 
+  // Queues all launches of a program on a stream, and returns without waiting for them on a GPU.
+  // Tokens and positions are not checked. unsupported if the host has to execute an instruction.
+  Status launch(const Program& program, void* stream);
+
+  // The part of step() that needs the host. invalid_argument if a token or a position is out of its
+  // range.
+  Status check_inputs(const Program& program) const;
+
+  std::string device_name() const { return mgr_device_name(context_.get()); }
+
   // The instructions of the programs that a kernel does, and those that the host does.
   std::size_t kernel_count() const { return kernel_count_; }
   std::size_t host_count() const { return host_count_; }
@@ -71,8 +81,7 @@ class StepsMachine final : public Machine {
   Status plan_all(std::span<const Program> programs);
   Status prepare(const Program& program);  // its kernels are planned
   Result<const PreparedProgram*> find(const Program& program) const;
-  Status check_inputs(const Program& program) const;
-  Status run(const Program& program, const Launch& launch);
+  Status run(const Program& program, const Launch& launch, void* stream);
   Status run_on_host(const Program& program, const Instruction& instruction);
   Status compare(const Program& program, const Launch& launch,
                  std::vector<BufferDifference>& differences);

@@ -109,10 +109,11 @@ class RowStream {
         add_parts(own, scratch + buffer);
         buffer ^= S::kWarps * S::kSets * S::kValues;
       }
-      if (!finishes) continue;
+      if (finishes) {
 #pragma unroll
-      for (int set = 0; set < S::kSets; ++set) own[set] *= scale;
-      epilogue.finish(kept, own_row(), output, own);
+        for (int set = 0; set < S::kSets; ++set) own[set] *= scale;
+        epilogue.finish(kept, own_row(), output, own);
+      }
     }
   }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "generate/generator.h"
+#include "graph/graph_machine.h"
 #include "system/file_system.h"
 #include "tests/helpers/engine_models.h"
 #include "tests/helpers/environment_variable.h"
@@ -98,7 +99,7 @@ TEST_F(StepsMachineTest, TellsTheStoryThatLlama2cExpects) {
   const std::vector<std::int32_t> prompt = must(tokenizer->encode("Once upon a time"));
   std::string text = "Once upon a time";
   GenerateOptions options;
-  const std::size_t tokens = in_long_lane(200, 60);
+  const std::size_t tokens = in_long_lane(200, 30);
   options.tokens = static_cast<std::uint32_t>(tokens + 1 - prompt.size());
   must(generate(session, *tokenizer, prompt, options,
                 [&](std::string_view piece) { text += piece; }));
@@ -108,7 +109,7 @@ TEST_F(StepsMachineTest, TellsTheStoryThatLlama2cExpects) {
 
 // Rounded weights change the text only after more than 150 tokens.
 TEST_F(StepsMachineTest, GivesTheSameTokensWithWeightsInBf16) {
-  const int count = in_long_lane(150, 30);
+  const int count = in_long_lane(150, 20);
   Session reference = test_session("stories260K", {});
   SessionOptions options = on_cpu();
   options.precision = kBf16Weights;
@@ -194,6 +195,15 @@ TEST_F(StepsMachineTest, NamesADeviceThatIsNotThere) {
   const auto session = Session::create(source.config, source.tensors, options);
   EXPECT_EQ(session.status().code(), StatusCode::environment);
   EXPECT_THAT(session.status().message(), testing::HasSubstr("no such device"));
+}
+
+TEST_F(StepsMachineTest, GraphsNeedAGpu) {
+  const ModelSource source = must(open_model(model_path("stories260K")));
+  SessionOptions options;
+  options.machine = graph_factory({"cpu"});
+  const auto session = Session::create(source.config, source.tensors, options);
+  EXPECT_EQ(session.status().code(), StatusCode::unsupported);
+  EXPECT_THAT(session.status().message(), testing::HasSubstr("the way 'steps'"));
 }
 
 TEST(BufferDifference, IsRelativeToWhatChanged) {
