@@ -67,6 +67,13 @@ class Session {
   // vocabulary or if the caches are full.
   Status step(std::span<const std::int32_t> tokens);
 
+  // The same, with the time of each instruction of program() in seconds.
+  Result<std::vector<double>> timed_step(std::span<const std::int32_t> tokens);
+
+  // That the next step runs: the one of the bucket of its position, which must be below the
+  // capacity.
+  const Program& program() const;
+
   // Of the last step.
   Result<std::vector<float>> logits(std::uint32_t row);
   Result<std::vector<std::int32_t>> next_tokens();
@@ -77,7 +84,7 @@ class Session {
   explicit Session(std::vector<Program> programs) : programs_(std::move(programs)) {}
   static Result<Session> start(ModelPrograms programs, std::vector<std::byte> weights);
 
-  const Program& program_at(std::uint32_t position) const;
+  Status begin_step(std::span<const std::int32_t> tokens);
   const Buffer& host_buffer(std::string_view name) const;
 
   std::vector<Program> programs_;

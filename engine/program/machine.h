@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <span>
+#include <vector>
 
 #include "core/status.h"
 #include "program/program.h"
@@ -18,6 +19,9 @@ class Machine {
   // Runs all instructions of a program. It must be one of those that the machine was made for.
   // invalid_argument if a token or a position is out of its range.
   virtual Status step(const Program& program) = 0;
+
+  // The same, with the time of each instruction in seconds, in the order of the program.
+  virtual Result<std::vector<double>> timed_step(const Program& program) = 0;
 
   // Copies a whole buffer out of the machine's memory or into it. The sizes must be equal.
   virtual Status read(const Buffer& buffer, std::span<std::byte> to) = 0;
