@@ -76,9 +76,18 @@ Result<ModelSource> open_model(const std::string& path) {
 
 Result<ModelConfig> open_config(const std::string& path) {
   FileSystem& system = FileSystem::real();
+  const bool is_llama2c =
+      system.is_directory(path) ? !system.exists(path + "/config.json") : !path.ends_with(".json");
+  if (is_llama2c) {
+    MGTUNE_ASSIGN(const ModelSource source, open_model(path));
+    return source.config;
+  }
   const std::string file = system.is_directory(path) ? path + "/config.json" : path;
   MGTUNE_ASSIGN(const std::string text, system.read_file(file));
-  return parse_model_config(file, text);
+  Result<ModelConfig> config = parse_model_config(file, text);
+  // To the caller, a mistake in the text is damage of the file.
+  if (config.status().code() != StatusCode::invalid_argument) return config;
+  return corrupt(config.status().message());
 }
 
 }  // namespace mgtune::engine

@@ -60,9 +60,9 @@ Result<Session> Session::start(ModelPrograms programs, std::vector<std::byte> we
   return session;
 }
 
-const Program& Session::program_at(std::uint32_t position) const {
+const Program& Session::program() const {
   return *std::ranges::find_if(
-      programs_, [&](const Program& program) { return position < program.positions; });
+      programs_, [&](const Program& program) { return position_ < program.positions; });
 }
 
 // All programs have these buffers at the same places.
@@ -91,7 +91,7 @@ Status Session::set_sampling(std::span<const Sampling> rows_sampling) {
   return machine_->write(host_buffer(kSampling), std::as_bytes(std::span(numbers)));
 }
 
-Status Session::step(std::span<const std::int32_t> tokens) {
+Status Session::begin_step(std::span<const std::int32_t> tokens) {
   if (tokens.size() != rows()) {
     return invalid_argument(fmt::format("{} tokens for {} sequences", tokens.size(), rows()));
   }
@@ -108,10 +108,33 @@ Status Session::step(std::span<const std::int32_t> tokens) {
   const std::vector<std::int32_t> lengths(rows(), static_cast<std::int32_t>(position_ + 1));
   MGTUNE_TRY(machine_->write(host_buffer(kTokens), std::as_bytes(tokens)));
   MGTUNE_TRY(machine_->write(host_buffer(kPositions), std::as_bytes(std::span(positions))));
-  MGTUNE_TRY(machine_->write(host_buffer(kLengths), std::as_bytes(std::span(lengths))));
-  MGTUNE_TRY(machine_->step(program_at(position_)));
+  return machine_->write(host_buffer(kLengths), std::as_bytes(std::span(lengths)));
+}
+
+Status Session::step(std::span<const std::int32_t> tokens) {
+  MGTUNE_TRY(begin_step(tokens));
+  MGTUNE_TRY(machine_->step(program()));
   ++position_;
   return {};
+}
+
+Status Session::steps(std::span<const std::int32_t> tokens, std::uint32_t count) {
+  MGTUNE_TRY(begin_step(tokens));
+  const Program& first = program();
+  if (count > first.positions - position_) {
+    return invalid_argument(fmt::format("{} steps from position {}: the program ends before {}",
+                                        count, position_, first.positions));
+  }
+  MGTUNE_TRY(machine_->steps(first, count));
+  position_ += count;
+  return {};
+}
+
+Result<std::vector<double>> Session::timed_step(std::span<const std::int32_t> tokens) {
+  MGTUNE_TRY(begin_step(tokens));
+  Result<std::vector<double>> seconds = machine_->timed_step(program());
+  if (seconds.ok()) ++position_;
+  return seconds;
 }
 
 Result<std::vector<float>> Session::logits(std::uint32_t row) {

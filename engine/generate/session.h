@@ -68,6 +68,17 @@ class Session {
   // vocabulary or if the caches are full.
   Status step(std::span<const std::int32_t> tokens);
 
+  // `count` steps, each but the first from the tokens that the one before has chosen. All must be
+  // in the bucket of program().
+  Status steps(std::span<const std::int32_t> tokens, std::uint32_t count);
+
+  // One step, with the time of each instruction of program() in seconds.
+  Result<std::vector<double>> timed_step(std::span<const std::int32_t> tokens);
+
+  // That the next step runs: the one of the bucket of its position, which must be below the
+  // capacity.
+  const Program& program() const;
+
   // Of the last step.
   Result<std::vector<float>> logits(std::uint32_t row);
   Result<std::vector<std::int32_t>> next_tokens();
@@ -79,7 +90,7 @@ class Session {
   static Result<Session> start(ModelPrograms programs, std::vector<std::byte> weights,
                                const MachineFactory& machine);
 
-  const Program& program_at(std::uint32_t position) const;
+  Status begin_step(std::span<const std::int32_t> tokens);
   const Buffer& host_buffer(std::string_view name) const;
 
   std::vector<Program> programs_;

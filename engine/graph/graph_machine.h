@@ -32,13 +32,17 @@ class GraphMachine final : public Machine {
   GraphMachine& operator=(const GraphMachine&) = delete;
 
   Status step(const Program& program) override;
+
+  // The host does nothing between the steps, and does not check tokens and positions.
+  Status steps(const Program& program, std::uint32_t count) override;
+
+  // By the way `steps`: the kernels of a graph overlap.
+  Result<std::vector<double>> timed_step(const Program& program) override {
+    return steps_->timed_step(program);
+  }
+
   Status read(const Buffer& buffer, std::span<std::byte> to) override;
   Status write(const Buffer& buffer, std::span<const std::byte> from) override;
-
-  // `count` steps one after the other. Each takes the tokens that the one before has chosen, and
-  // the host does nothing between them. The position of the last one must be below that of the
-  // program.
-  Status steps(const Program& program, std::uint32_t count);
 
  private:
   struct ProgramGraph {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -21,6 +22,19 @@ class Machine {
   // Runs all instructions of a program. It must be one of those that the machine was made for.
   // invalid_argument if a token or a position is out of its range.
   virtual Status step(const Program& program) = 0;
+
+  // `count` steps, each from the tokens that the one before has chosen. All positions must be below
+  // that of the program.
+  virtual Status steps(const Program& program, std::uint32_t count) {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      Status status = step(program);
+      if (!status.ok()) return status;
+    }
+    return {};
+  }
+
+  // One step, with the time of each instruction in seconds, in the order of the program.
+  virtual Result<std::vector<double>> timed_step(const Program& program) = 0;
 
   // Copies a whole buffer out of the machine's memory or into it. The sizes must be equal.
   virtual Status read(const Buffer& buffer, std::span<std::byte> to) = 0;

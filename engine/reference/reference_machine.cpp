@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cassert>
+#include <chrono>
 #include <utility>
 
+#include "program/run_order.h"
 #include "reference/execute.h"
 
 namespace mgtune::engine {
@@ -16,6 +18,18 @@ Result<std::unique_ptr<Machine>> ReferenceMachine::create(std::span<const Progra
 }
 
 Status ReferenceMachine::step(const Program& program) { return execute_step(program, memory_); }
+
+Result<std::vector<double>> ReferenceMachine::timed_step(const Program& program) {
+  using Clock = std::chrono::steady_clock;
+  MGTUNE_ASSIGN(const std::vector<std::uint32_t> order, run_order(program));
+  std::vector<double> seconds(program.instructions.size());
+  for (const std::uint32_t i : order) {
+    const Clock::time_point begin = Clock::now();
+    MGTUNE_TRY(execute(program, program.instructions[i], memory_));
+    seconds[i] = std::chrono::duration<double>(Clock::now() - begin).count();
+  }
+  return seconds;
+}
 
 Status ReferenceMachine::read(const Buffer& buffer, std::span<std::byte> to) {
   const std::span<const std::byte> from = memory_.read(buffer);

@@ -20,6 +20,7 @@ class ReferenceMachine final : public Machine {
                                                  std::vector<std::byte> weights);
 
   Status step(const Program& program) override;
+  Result<std::vector<double>> timed_step(const Program& program) override;
   Status read(const Buffer& buffer, std::span<std::byte> to) override;
   Status write(const Buffer& buffer, std::span<const std::byte> from) override;
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -105,6 +106,21 @@ Status StepsMachine::step(const Program& program) {
   MGTUNE_TRY(check_inputs(program));
   for (const Launch& launch : prepared->launches) MGTUNE_TRY(run(program, launch, nullptr));
   return from_mgr(mgr_synchronize(context_.get(), nullptr));
+}
+
+// The host waits for each launch, so a time has a few microseconds of the host in it.
+Result<std::vector<double>> StepsMachine::timed_step(const Program& program) {
+  using Clock = std::chrono::steady_clock;
+  MGTUNE_ASSIGN(const PreparedProgram* const prepared, find(program));
+  MGTUNE_TRY(check_inputs(program));
+  std::vector<double> seconds(program.instructions.size(), 0);
+  for (const Launch& launch : prepared->launches) {
+    const Clock::time_point begin = Clock::now();
+    MGTUNE_TRY(run(program, launch, nullptr));
+    MGTUNE_TRY(from_mgr(mgr_synchronize(context_.get(), nullptr)));
+    seconds[launch.instruction] = std::chrono::duration<double>(Clock::now() - begin).count();
+  }
+  return seconds;
 }
 
 Result<std::vector<BufferDifference>> StepsMachine::step_compared(

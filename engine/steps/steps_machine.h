@@ -35,6 +35,7 @@ class StepsMachine final : public Machine {
                                                       const StepsOptions& options);
 
   Status step(const Program& program) override;
+  Result<std::vector<double>> timed_step(const Program& program) override;
   Status read(const Buffer& buffer, std::span<std::byte> to) override;
   Status write(const Buffer& buffer, std::span<const std::byte> from) override;
 

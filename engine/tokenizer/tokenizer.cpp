@@ -21,8 +21,8 @@ Result<std::unique_ptr<Tokenizer>> open_tokenizer(const std::string& path,
                         : parse_llama2c_tokenizer(path, content, vocabulary));
   // A model may have rows for tokens that nobody uses, but not the other way round.
   if (tokenizer->size() > vocabulary) {
-    return invalid_argument(fmt::format("{}: it has {} tokens, but the model has {}", path,
-                                        tokenizer->size(), vocabulary));
+    return corrupt(fmt::format("{}: it has {} tokens, but the model has {}", path,
+                               tokenizer->size(), vocabulary));
   }
   return tokenizer;
 }

@@ -31,9 +31,8 @@ Result<const TensorView*> find_tensor(const TensorSet& set, const WeightPart& pa
     if (found == set.tensors.end()) continue;
     const TensorView& tensor = found->second;
     if (tensor.shape != part.shape) {
-      return invalid_argument(fmt::format("{}: {}: its shape is {}, but the config says {}",
-                                          set.path, found->first, shape_text(tensor.shape),
-                                          shape_text(part.shape)));
+      return corrupt(fmt::format("{}: {}: its shape is {}, but the config says {}", set.path,
+                                 found->first, shape_text(tensor.shape), shape_text(part.shape)));
     }
     if (!is_element_dtype(tensor.dtype)) {
       return unsupported(fmt::format("{}: {}: its dtype is {}, but weights are f32, f16 or bf16",
@@ -41,7 +40,7 @@ Result<const TensorView*> find_tensor(const TensorSet& set, const WeightPart& pa
     }
     return &tensor;
   }
-  return invalid_argument(fmt::format("{}: the tensor {} is missing", set.path, part.tensor));
+  return corrupt(fmt::format("{}: the tensor {} is missing", set.path, part.tensor));
 }
 
 void copy_part(const TensorView& tensor, const WeightPart& part, DType dtype, std::byte* to) {

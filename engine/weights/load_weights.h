@@ -17,7 +17,7 @@ namespace mgtune::engine {
 // A piece of memory of zeros. environment if the machine does not have that much.
 Result<std::vector<std::byte>> allocate_arena(std::uint64_t bytes);
 
-// invalid_argument, with the file and the tensor, if a tensor is missing or has another shape than
+// corrupt, with the file and the tensor, if a tensor is missing or has another shape than
 // the config says; unsupported if its dtype holds no weights.
 Result<std::vector<std::byte>> load_weights(const Program& program,
                                             const std::vector<WeightRecipe>& recipes,
