@@ -1,5 +1,7 @@
 #include "graph/graph_machine.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -8,12 +10,13 @@ namespace mgtune::engine {
 Result<std::unique_ptr<GraphMachine>> GraphMachine::create(std::span<const Program> programs,
                                                            std::vector<std::byte> weights,
                                                            const StepsOptions& options) {
-  MGTUNE_ASSIGN(auto steps, StepsMachine::create(programs, std::move(weights), options));
-  if (steps->device_name() == "cpu") {
-    return unsupported("the device cpu has no CUDA graphs; use the way 'steps'");
-  }
   const Result<CudaDriver>& driver = cuda_driver();
-  if (!driver.ok()) return driver.status();
+  if (options.device == "cpu" || !driver.ok()) {
+    return unsupported(
+        fmt::format("the way 'graph' needs a GPU{}; the way 'steps' runs on the device cpu",
+                    driver.ok() ? "" : ": " + driver.status().message()));
+  }
+  MGTUNE_ASSIGN(auto steps, StepsMachine::create(programs, std::move(weights), options));
   std::unique_ptr<GraphMachine> machine(new GraphMachine(*driver, std::move(steps)));
   // A stream that waits for the default stream, where the host's copies are.
   MGTUNE_TRY(driver->status(driver->cuStreamCreate(&machine->stream_, CU_STREAM_DEFAULT),

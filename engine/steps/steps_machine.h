@@ -53,8 +53,6 @@ class StepsMachine final : public Machine {
   // range.
   Status check_inputs(const Program& program) const;
 
-  std::string device_name() const { return mgr_device_name(context_.get()); }
-
   // The instructions of the programs that a kernel does, and those that the host does.
   std::size_t kernel_count() const { return kernel_count_; }
   std::size_t host_count() const { return host_count_; }

@@ -61,6 +61,10 @@ TEST_F(CApiTest, MistakesHaveAStatusAndAMessage) {
   EXPECT_THAT(mge_last_error(), HasSubstr("must be one of: f32, bf16, f16"));
   options_.dtype = "bf16";
   options_.way = "magic";
+  EXPECT_EQ(load("gpt2"), MGE_INVALID_ARGUMENT);
+  EXPECT_THAT(mge_last_error(), HasSubstr("must be one of: reference, steps, graph"));
+  options_.way = "graph";
+  options_.device = "cpu";
   EXPECT_EQ(load("gpt2"), MGE_UNSUPPORTED);
   options_.way = "reference";
   options_.struct_size = 1;

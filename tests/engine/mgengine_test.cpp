@@ -44,6 +44,22 @@ TEST_F(MgengineTest, TellsTheGoldenStory) {
   EXPECT_THAT(ended.err, HasSubstr("196 new tokens in"));
 }
 
+// One kernel per instruction, and a table of their times.
+TEST_F(MgengineTest, RunsByTheWaySteps) {
+  const Ended text = run({"generate", "--model", stories_, "--prompt", "Once upon a time",
+                          "--tokens", "9", "--way", "steps", "--device", "cpu"});
+  EXPECT_EQ(text.exit_code, 0) << text;
+  EXPECT_THAT(file_content(model_path("stories260K/golden.txt")),
+              StartsWith(text.out.substr(0, text.out.size() - 1)));
+  EXPECT_THAT(text.err, HasSubstr("(way steps, f32)"));
+  const Ended times = run({"bench", "--model", stories_, "--positions", "3", "--steps", "1",
+                           "--run", "2", "--dtype", "f32", "--way", "steps", "--device", "cpu"});
+  EXPECT_EQ(times.exit_code, 0) << times;
+  EXPECT_THAT(times.out,
+              AllOf(StartsWith("way steps, f32, 1 sequence, median of 1 runs of 2 tokens"),
+                    HasSubstr("linear qkv.weight")));
+}
+
 TEST_F(MgengineTest, ASeedGivesTheSameTextAgain) {
   const auto text = [&](const std::string& seed) {
     return run({"generate", "--model", stories_, "--tokens", "30", "--temperature", "1", "--top-p",
@@ -133,8 +149,10 @@ TEST_F(MgengineTest, WrongWordsAreExplained) {
   expect_refused({"generat"}, 2, "unknown command 'generat'; did you mean 'generate'?");
   expect_refused({"generate"}, 2, "--model is required");
   expect_refused({"generate", "--model", "/nowhere"}, 5, "/nowhere: there is no such model");
-  expect_refused({"generate", "--model", stories_, "--way", "graph"}, 2,
-                 "it must be one of: reference");
+  expect_refused({"generate", "--model", stories_, "--way", "magic"}, 2,
+                 "it must be one of: reference, steps, graph");
+  expect_refused({"generate", "--model", stories_, "--way", "graph", "--device", "cpu"}, 2,
+                 "the way 'graph' needs a GPU");
   expect_refused({"generate", "--model", stories_, "--dtype", "fp16"}, 2, "did you mean 'f16'");
   expect_refused({"generate", "--model", stories_, "--temperature", "-1"}, 2,
                  "a number from 0 to 100");
