@@ -22,7 +22,8 @@ class VerifyCommand final : public Command {
            "of\n"
            "a second program in f32, in which no instruction is fused. The exit code is 1 if "
            "logits\n"
-           "are not finite, or if they differ in f32 by more than rounding explains.";
+           "are not finite, or if they differ in f32 by more than rounding explains. By the way\n"
+           "steps every instruction of one more step is compared with the reference too.";
   }
 
   void declare(ArgumentList& arguments) override {
@@ -69,6 +70,13 @@ class VerifyCommand final : public Command {
         "{:.3g}), mean KL {:.3g}, same token {} of {} times\n",
         result.steps, model_.dtype, result.largest_difference, result.largest_logit, result.mean_kl,
         result.same_choices, result.choices);
+    if (result.compared_buffers > 0) {
+      fmt::format_to(out,
+                     "{} buffers compared with the reference after their instructions: the largest "
+                     "error is {:.2g} of what rounding explains{}\n",
+                     result.compared_buffers, result.worst_error,
+                     result.worst_buffer.empty() ? "" : ", of " + result.worst_buffer);
+    }
     if (!result.is_finite) text += "FAILED: a logit is not finite\n";
     if (result.is_finite && !is_good) text += "FAILED: the difference is more than rounding\n";
     if (is_good) text += "ok\n";

@@ -8,6 +8,7 @@
 #include "program/binary_form.h"
 #include "program/text_form.h"
 #include "reference/sampler.h"
+#include "steps/steps_machine.h"
 
 namespace mgtune::engine {
 namespace {
@@ -59,9 +60,33 @@ void compare_logits(const std::vector<float>& expected, const std::vector<float>
   ++result.choices;
 }
 
+// Of integers every error is too large.
+double part_of_acceptable(const BufferDifference& difference, DType dtype) {
+  if (difference.error == 0) return 0;
+  return difference.error / acceptable_error(dtype);
+}
+
+Status compare_instructions(Session& session, Verification& result) {
+  auto* const machine = dynamic_cast<StepsMachine*>(&session.machine());
+  if (machine == nullptr || session.position() >= session.capacity()) return {};
+  const Program& program = session.program();
+  MGTUNE_ASSIGN(const std::vector<BufferDifference> differences,
+                machine->step_compared(program, {}));
+  result.compared_buffers = differences.size();
+  for (const BufferDifference& difference : differences) {
+    const Buffer& buffer = program.buffers[difference.buffer];
+    const double error = part_of_acceptable(difference, buffer.dtype);
+    if (error <= result.worst_error) continue;
+    result.worst_error = error;
+    result.worst_buffer = buffer.name;
+  }
+  return {};
+}
+
 }  // namespace
 
 bool Verification::is_good(DType weights) const {
+  if (worst_error > 1) return false;
   return is_finite && (weights != DType::f32 || largest_difference <= 1e-4 * largest_logit);
 }
 
@@ -95,6 +120,7 @@ Result<Verification> verify_model(const ModelConfig& config, const TensorSet& te
     }
   }
   result.mean_kl /= std::max(result.choices, 1U);
+  MGTUNE_TRY(compare_instructions(session, result));
   return result;
 }
 

@@ -34,6 +34,13 @@ struct Verification {
   std::uint32_t same_choices = 0;  // steps and sequences in which both take the same token
   std::uint32_t choices = 0;
 
+  // By the way `steps`: what every instruction writes in one more step, beside what the reference
+  // writes from the same inputs. The buffer with the largest error, and that error as a part of
+  // what rounding explains.
+  std::size_t compared_buffers = 0;
+  std::string worst_buffer;
+  double worst_error = 0;
+
   // In f32 the results may differ by rounding alone.
   bool is_good(DType weights) const;
 };

@@ -22,13 +22,13 @@ OperatorCheck& linear_qkv_check() {
 using QkvCases = std::vector<std::pair<std::string, std::vector<std::string>>>;
 
 std::string qkv_variant(const std::string& params) {
-  return "stream THREADS=256 BLOCKS_PER_SM=2 ROOM=1 CACHE=no_allocate PDL=false " + params;
+  return "stream THREADS=256 BLOCKS_PER_SM=2 ROOM=1 PDL=false " + params;
 }
 
 TEST(LinearQkv, HalvesEqualTheReference) {
   const std::string rest = ",rmsnorm=true,rotary_halves=true,T=bf16,X=f32";
   linear_qkv_check().expect_right(QkvCases{
-      {qkv_variant("ROWS_PER_WARP=4 VEC=8 UNROLL=2 SPLIT=2 INPUT=shared"),
+      {qkv_variant("ROWS_PER_WARP=4 VEC=8 UNROLL=2 SPLIT=2 INPUT=shared CACHE=no_allocate"),
        {"rows=2,heads=3,kv_heads=3,head_dim=8,in=8,capacity=1" + rest,
         "rows=2,heads=4,kv_heads=1,head_dim=8,in=520,capacity=7,x_stride=528,w_stride=536" + rest}},
   });
@@ -38,7 +38,7 @@ TEST(LinearQkv, HalvesEqualTheReference) {
 TEST(LinearQkv, PairsEqualTheReference) {
   const std::string rest = ",rotary_pairs=true,bias=true,T=f32";
   linear_qkv_check().expect_right(QkvCases{
-      {qkv_variant("ROWS_PER_WARP=2 VEC=4 UNROLL=2 SPLIT=1 INPUT=shared"),
+      {qkv_variant("ROWS_PER_WARP=2 VEC=4 UNROLL=2 SPLIT=1 INPUT=shared CACHE=streaming"),
        {"rows=8,heads=8,kv_heads=4,head_dim=8,in=64,capacity=5" + rest,
         "rows=8,heads=2,kv_heads=1,head_dim=8,in=60,capacity=3,q_stride=24,cache_sb=64,"
         "cache_ss=16" +
@@ -49,7 +49,7 @@ TEST(LinearQkv, PairsEqualTheReference) {
 TEST(LinearQkv, WithoutRotationEqualsTheReference) {
   const std::string rest = ",layernorm=true,norm_bias=true,bias=true,head_dim=6,rows=1,T=f16,C=f32";
   linear_qkv_check().expect_right(QkvCases{
-      {qkv_variant("ROWS_PER_WARP=1 VEC=1 UNROLL=4 SPLIT=1 INPUT=direct"),
+      {qkv_variant("ROWS_PER_WARP=1 VEC=1 UNROLL=4 SPLIT=1 INPUT=direct CACHE=normal"),
        {"heads=1,kv_heads=1,in=1,capacity=1" + rest, "heads=3,kv_heads=3,in=77,capacity=9" + rest}},
   });
 }
