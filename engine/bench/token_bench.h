@@ -23,7 +23,7 @@ struct TokenTime {
   std::uint32_t position = 0;
   double seconds = 0;       // median over the steps
   std::uint64_t bytes = 0;  // weights and caches that a step at this position reads
-  std::vector<InstructionTime> instructions;  // in the order of the program
+  std::vector<InstructionTime> instructions;  // in the order of the program; see below
 };
 
 // `steps` timed steps after one that is not timed. invalid_argument if the position is not below
