@@ -59,7 +59,9 @@ std::vector<InstructionTime> group_times(const Program& program, std::uint32_t p
       seconds[found->second][step] += steps[step][i];
     }
   }
-  for (std::size_t i = 0; i < groups.size(); ++i) groups[i].seconds = median_of(seconds[i]);
+  for (std::size_t i = 0; i < groups.size() && !steps.empty(); ++i) {
+    groups[i].seconds = median_of(seconds[i]);
+  }
   return groups;
 }
 
@@ -86,8 +88,10 @@ Result<TokenTime> measure_token(Session& session, std::uint32_t position, std::u
   }
   for (std::uint32_t i = 0; i < runs; ++i) {
     MGTUNE_TRY(session.set_position(position));
-    MGTUNE_ASSIGN(std::vector<double> times, session.timed_step(tokens));
-    per_instruction.push_back(std::move(times));
+    Result<std::vector<double>> times = session.timed_step(tokens);
+    if (times.status().code() == StatusCode::unsupported) break;
+    MGTUNE_TRY(times.status());
+    per_instruction.push_back(std::move(*times));
   }
   MGTUNE_TRY(session.set_position(position));
   const Program& program = session.program();

@@ -23,12 +23,13 @@ struct TokenTime {
   std::uint32_t position = 0;
   double seconds = 0;       // of a step, median over the runs
   std::uint64_t bytes = 0;  // weights and caches that a step at this position reads
-  std::vector<InstructionTime> instructions;  // in the order of the program
+  std::vector<InstructionTime> instructions;  // in the order of the program; see below
 };
 
 // `runs` timed runs after one that is not timed. A run has `run` steps one after the other, which
 // begin at the position, or so far before it that they end in its bucket. invalid_argument if the
-// position is not below the capacity.
+// position is not below the capacity. The times of instructions are zero if the way of the session
+// cannot time them.
 Result<TokenTime> measure_token(Session& session, std::uint32_t position, std::uint32_t runs,
                                 std::uint32_t run);
 

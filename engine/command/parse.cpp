@@ -49,6 +49,7 @@ CLI::Validator is_number(Number min, Number max, const std::string& expected) {
 
 std::string suggested_command(const std::string& word, const std::vector<NamedCommand>& commands) {
   std::vector<std::string> names;
+  names.reserve(commands.size());
   for (const NamedCommand& command : commands) names.push_back(command.name);
   return "unknown command '" + word + "'" + must_be_one_of(word, names);
 }

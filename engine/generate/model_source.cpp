@@ -29,7 +29,8 @@ Result<BinaryFiles> binary_files(const std::string& folder) {
   BinaryFiles found;
   for (const std::string& file : files) {
     if (file.find('/') != file.npos || !file.ends_with(".bin")) continue;
-    (file.starts_with("tok") ? found.tokenizers : found.models).push_back(folder + "/" + file);
+    (file.starts_with("tok") ? found.tokenizers : found.models)
+        .push_back(fmt::format("{}/{}", folder, file));
   }
   return found;
 }

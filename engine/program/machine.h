@@ -34,7 +34,10 @@ class Machine {
   }
 
   // One step, with the time of each instruction in seconds, in the order of the program.
-  virtual Result<std::vector<double>> timed_step(const Program& program) = 0;
+  // unsupported if this way cannot time single instructions.
+  virtual Result<std::vector<double>> timed_step(const Program& /*program*/) {
+    return unsupported("this way cannot time single instructions");
+  }
 
   // Copies a whole buffer out of the machine's memory or into it. The sizes must be equal.
   virtual Status read(const Buffer& buffer, std::span<std::byte> to) = 0;

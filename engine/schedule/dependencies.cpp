@@ -42,8 +42,7 @@ std::vector<std::vector<std::uint32_t>> dependencies(const Program& program) {
       if (access.reads && !access.writes) history[access.buffer].readers.push_back(i);
     }
     std::ranges::sort(needed);
-    const auto repeated = std::ranges::unique(needed);
-    needed.erase(repeated.begin(), repeated.end());
+    needed.erase(std::unique(needed.begin(), needed.end()), needed.end());
     std::erase(needed, i);
   }
   return result;

@@ -35,6 +35,7 @@ std::vector<double> log_probabilities(const std::vector<float>& logits) {
   double sum = 0;
   for (const float logit : logits) sum += std::exp(logit - largest);
   std::vector<double> result;
+  result.reserve(logits.size());
   for (const float logit : logits) result.push_back(logit - largest - std::log(sum));
   return result;
 }

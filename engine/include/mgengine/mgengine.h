@@ -28,6 +28,8 @@
 extern "C" {
 #endif
 
+/* NOLINTBEGIN(modernize-use-using): this header is C. */
+
 typedef enum mge_status_t {
   MGE_OK = 0,
   MGE_INVALID_ARGUMENT = 1, /* the caller's value is wrong: a token, a dtype, a null pointer */
@@ -79,6 +81,8 @@ MGE_API mge_status_t mge_next_tokens(mge_model_t* model, int32_t* tokens, size_t
 
 /* Valid until the next call of this thread. "" if nothing has failed. */
 MGE_API const char* mge_last_error(void);
+
+/* NOLINTEND(modernize-use-using) */
 
 #ifdef __cplusplus
 }

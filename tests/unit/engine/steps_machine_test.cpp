@@ -109,7 +109,8 @@ TEST_F(StepsMachineTest, TellsTheStoryThatLlama2cExpects) {
 
 // Rounded weights change the text only after more than 150 tokens.
 TEST_F(StepsMachineTest, GivesTheSameTokensWithWeightsInBf16) {
-  const int count = in_long_lane(150, 20);
+  if (!in_long_lane(true, false)) GTEST_SKIP() << "scripts/test.sh --all runs this";
+  const int count = 150;
   Session reference = test_session("stories260K", {});
   SessionOptions options = on_cpu();
   options.precision = kBf16Weights;
@@ -151,6 +152,7 @@ TEST_F(StepsMachineTest, GivesTheLogitsOfTransformers) {
 }
 
 TEST_F(StepsMachineTest, LaunchesNormsOfTheirOwn) {
+  if (!in_long_lane(true, false)) GTEST_SKIP() << "scripts/test.sh --all runs this";
   SessionOptions options = on_cpu(2);
   options.fuse_norms = false;
   Session session = test_session("gpt2", options);
@@ -166,7 +168,7 @@ TEST_F(StepsMachineTest, LetsTheHostExecuteWhatNoKernelDoes) {
   EXPECT_GT(steps_of(session).host_count(), 0U);
   EXPECT_GT(steps_of(session).kernel_count(), steps_of(session).host_count());
   Session reference = test_session("stories260K", {});
-  EXPECT_EQ(first_tokens(session, 10), first_tokens(reference, 10));
+  EXPECT_EQ(first_tokens(session, 5), first_tokens(reference, 5));
 }
 
 TEST_F(StepsMachineTest, RefusesTokensAndPositionsThatDoNotExist) {
