@@ -22,7 +22,7 @@ OperatorCheck& linear_qkv_check() {
 using QkvCases = std::vector<std::pair<std::string, std::vector<std::string>>>;
 
 std::string qkv_variant(const std::string& params) {
-  return "stream THREADS=256 BLOCKS_PER_SM=2 ROOM=1 PDL=false " + params;
+  return "stream THREADS=256 BLOCKS_PER_SM=1 ROOM=1 PDL=false " + params;
 }
 
 TEST(LinearQkv, HalvesEqualTheReference) {
