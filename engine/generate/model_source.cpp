@@ -6,9 +6,17 @@
 #include <utility>
 #include <vector>
 
+#include "core/embedded.h"
+#include "core/text.h"
 #include "system/file_system.h"
 #include "weights/llama2c_file.h"
 #include "weights/safetensors.h"
+
+namespace mgtune {
+
+std::span<const EmbeddedFile> shipped_model_configs();  // made by engine/CMakeLists.txt
+
+}  // namespace mgtune
 
 namespace mgtune::engine {
 namespace {
@@ -48,6 +56,19 @@ Result<ModelSource> open_llama2c(const std::string& path) {
   return source;
 }
 
+// Of a file in configs/models.
+Result<ModelConfig> shipped_config(const std::string& name) {
+  std::vector<std::string> names;
+  for (const EmbeddedFile& file : shipped_model_configs()) {
+    std::string_view stem = file.path.substr(file.path.rfind('/') + 1);
+    stem.remove_suffix(std::string_view(".json").size());
+    if (stem == name) return parse_model_config(std::string(file.path), file.content);
+    names.emplace_back(stem);
+  }
+  return io_error(fmt::format("{}: there is no such model, and no shipped config has this name{}",
+                              name, must_be_one_of(name, names)));
+}
+
 }  // namespace
 
 Result<ModelSource> open_model(const std::string& path) {
@@ -77,6 +98,7 @@ Result<ModelSource> open_model(const std::string& path) {
 
 Result<ModelConfig> open_config(const std::string& path) {
   FileSystem& system = FileSystem::real();
+  if (!system.exists(path) && path.find('/') == path.npos) return shipped_config(path);
   const bool is_llama2c =
       system.is_directory(path) ? !system.exists(path + "/config.json") : !path.ends_with(".json");
   if (is_llama2c) {
