@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -33,13 +35,16 @@ struct BinaryFiles {
 };
 
 Result<BinaryFiles> binary_files(const std::string& folder) {
-  MGTUNE_ASSIGN(const std::vector<std::string> files, FileSystem::real().list_files(folder));
+  std::error_code error;
   BinaryFiles found;
-  for (const std::string& file : files) {
-    if (file.find('/') != file.npos || !file.ends_with(".bin")) continue;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string file = entry->path().filename().string();
+    if (!file.ends_with(".bin")) continue;
     (file.starts_with("tok") ? found.tokenizers : found.models)
         .push_back(fmt::format("{}/{}", folder, file));
   }
+  if (error) return io_error(fmt::format("{}: {}", folder, error.message()));
   return found;
 }
 
