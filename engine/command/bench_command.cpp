@@ -35,7 +35,7 @@ class BenchCommand final : public Command {
  public:
   std::string details() const override {
     return "Examples:\n"
-           "  mgengine bench --model Llama-3.2-1B/config.json --random-weights --bandwidth 4300\n"
+           "  mgengine bench --model llama-3.2-1b --random-weights --bandwidth 4300\n"
            "  mgengine bench --model stories260K/ --positions 1,128,511 --json\n"
            "  mgengine bench --model Llama-3.2-1B/config.json --random-weights --way graph --run "
            "16 "
@@ -52,7 +52,8 @@ class BenchCommand final : public Command {
   void declare(ArgumentList& arguments) override {
     model_.declare(arguments, "bf16");
     arguments.flag("--random-weights", has_random_weights_,
-                   "Take random weights: a config.json is enough");
+                   "Take random weights: a config.json is enough, or the name of a shipped one: "
+                   "gpt2, llama-3.1-8b, llama-3.2-1b, mistral-7b, qwen2.5-7b");
     arguments.value("--positions", positions_, "LIST", "Positions to measure at");
     arguments.integer("--batch", rows_, 1, kMaxRows, "How many sequences");
     arguments.integer("--steps", steps_, 1, 1000, "Timed runs per position; the median counts");

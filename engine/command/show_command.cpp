@@ -17,7 +17,7 @@ class ShowCommand final : public Command {
  public:
   std::string details() const override {
     return "Examples:\n"
-           "  mgengine show program --model Llama-3.2-1B/config.json --capacity 2048\n"
+           "  mgengine show program --model llama-3.2-1b --capacity 2048\n"
            "  mgengine show program --model gpt2/ --position 1023 --output gpt2.program\n"
            "  mgengine show program --file gpt2.program\n"
            "\n"

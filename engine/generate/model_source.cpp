@@ -3,12 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 #include <vector>
 
+#include "core/embedded.h"
+#include "core/text.h"
 #include "system/file_system.h"
 #include "weights/llama2c_file.h"
 #include "weights/safetensors.h"
+
+namespace mgtune {
+
+std::span<const EmbeddedFile> shipped_model_configs();  // made by engine/CMakeLists.txt
+
+}  // namespace mgtune
 
 namespace mgtune::engine {
 namespace {
@@ -25,13 +35,16 @@ struct BinaryFiles {
 };
 
 Result<BinaryFiles> binary_files(const std::string& folder) {
-  MGTUNE_ASSIGN(const std::vector<std::string> files, FileSystem::real().list_files(folder));
+  std::error_code error;
   BinaryFiles found;
-  for (const std::string& file : files) {
-    if (file.find('/') != file.npos || !file.ends_with(".bin")) continue;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string file = entry->path().filename().string();
+    if (!file.ends_with(".bin")) continue;
     (file.starts_with("tok") ? found.tokenizers : found.models)
         .push_back(fmt::format("{}/{}", folder, file));
   }
+  if (error) return io_error(fmt::format("{}: {}", folder, error.message()));
   return found;
 }
 
@@ -46,6 +59,19 @@ Result<ModelSource> open_llama2c(const std::string& path) {
   MGTUNE_ASSIGN(const BinaryFiles files, binary_files(folder_of(path)));
   if (files.tokenizers.size() == 1) source.tokenizer = files.tokenizers[0];
   return source;
+}
+
+// Of a file in configs/models.
+Result<ModelConfig> shipped_config(const std::string& name) {
+  std::vector<std::string> names;
+  for (const EmbeddedFile& file : shipped_model_configs()) {
+    std::string_view stem = file.path.substr(file.path.rfind('/') + 1);
+    stem.remove_suffix(std::string_view(".json").size());
+    if (stem == name) return parse_model_config(std::string(file.path), file.content);
+    names.emplace_back(stem);
+  }
+  return io_error(fmt::format("{}: there is no such model, and no shipped config has this name{}",
+                              name, must_be_one_of(name, names)));
 }
 
 }  // namespace
@@ -77,6 +103,7 @@ Result<ModelSource> open_model(const std::string& path) {
 
 Result<ModelConfig> open_config(const std::string& path) {
   FileSystem& system = FileSystem::real();
+  if (!system.exists(path) && path.find('/') == path.npos) return shipped_config(path);
   const bool is_llama2c =
       system.is_directory(path) ? !system.exists(path + "/config.json") : !path.ends_with(".json");
   if (is_llama2c) {

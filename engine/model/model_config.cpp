@@ -218,7 +218,7 @@ Status check_model_sizes(const ModelConfig& config, std::string_view where) {
       config.width * (qkv + 1.0 * config.heads * config.head_dim + 3.0 * config.inner);
   const double weights = config.layers * layer + 2.0 * config.vocabulary * config.width +
                          1.0 * config.positions * (config.width + config.head_dim);
-  if (qkv >= 0x1p30 || config.layers > 10000 || weights >= 0x1p50) {
+  if (qkv >= 0x1p30 || config.layers > 1000 || weights >= 0x1p50) {
     return mistake("its sizes are larger than those of any model");
   }
   for (const std::int32_t token : config.end_tokens) {

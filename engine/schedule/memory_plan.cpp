@@ -55,6 +55,7 @@ void remove_unused_scratch(Program& program) {
 }  // namespace
 
 void merge_residuals(Program& program) {
+  std::vector<Lifetime> lives = lifetimes(program);
   for (std::uint32_t i = 0; i < program.instructions.size(); ++i) {
     const Instruction& instruction = program.instructions[i];
     if (instruction.opcode != Opcode::linear || !instruction.has(Operand::residual)) continue;
@@ -62,7 +63,6 @@ void merge_residuals(Program& program) {
     const std::uint32_t output = instruction.at(Operand::output);
     const Buffer& from = program.buffers[output];
     const Buffer& to = program.buffers[residual];
-    const std::vector<Lifetime> lives = lifetimes(program);
     const bool is_last_use = lives[residual].last == i && lives[output].first == i;
     const bool is_alike = from.dtype == to.dtype && from.elements == to.elements &&
                           from.kind == BufferKind::scratch && to.kind == BufferKind::scratch;
@@ -70,6 +70,7 @@ void merge_residuals(Program& program) {
     const bool is_input = instruction.at(Operand::input) == residual;
     if (is_last_use && is_alike && !is_input && residual != output) {
       replace_buffer(program, output, residual);
+      lives[residual].last = lives[output].last;
     }
   }
   remove_unused_scratch(program);

@@ -93,7 +93,7 @@ Result<Llama2cModel> parse_llama2c(const std::string& file, std::string_view byt
   const std::uint64_t inner = config.inner;
   const std::uint64_t kv_width = std::uint64_t{config.kv_heads} * config.head_dim;
   const std::uint64_t table = std::uint64_t{config.positions} * config.head_dim / 2;
-  // No sum below can overflow: all sizes are at most 2^22, and there are at most 10,000 layers.
+  // No sum below can overflow: all sizes are at most 2^22, and there are at most 1,000 layers.
   PartReader parts(bytes);
   parts.take("model.embed_tokens.weight", {config.vocabulary, width});
   parts.take_layers(config.layers, "input_layernorm", {width});

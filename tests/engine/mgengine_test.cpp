@@ -145,6 +145,27 @@ TEST_F(MgengineTest, ShowPrintsProgramsOfModelsAndFiles) {
   expect_refused({"show", "program", "--file", file}, 5, "its header tells of");
 }
 
+TEST_F(MgengineTest, ShippedConfigsHaveNames) {
+  // As many weights as the model's card says: 1,235,814,400, and the rotary table of 8 positions.
+  const Ended ended =
+      run({"show", "program", "--model", "llama-3.2-1b", "--capacity", "8", "--dtype", "bf16"});
+  EXPECT_EQ(ended.exit_code, 0) << ended;
+  std::istringstream lines(ended.out);
+  std::uint64_t weights = 0;
+  for (std::string word, kind, dtype, name; lines >> word;) {
+    std::uint64_t elements = 0;
+    if (word == "buffer" && lines >> name >> kind >> dtype >> elements && kind == "weight") {
+      weights += elements;
+    }
+  }
+  EXPECT_EQ(weights, 1'235'814'400U + 8 * 64);
+  for (const std::string name : {"gpt2", "llama-3.1-8b", "mistral-7b", "qwen2.5-7b"}) {
+    EXPECT_EQ(run({"show", "program", "--model", name, "--capacity", "8"}).exit_code, 0) << name;
+  }
+  expect_refused({"show", "program", "--model", "llama-3.2-2b"}, 5,
+                 "no shipped config has this name; did you mean 'llama-3.2-1b'");
+}
+
 TEST_F(MgengineTest, WrongWordsAreExplained) {
   expect_refused({"generat"}, 2, "unknown command 'generat'; did you mean 'generate'?");
   expect_refused({"generate"}, 2, "--model is required");

@@ -111,6 +111,14 @@ TEST(ScheduleTest, SplitsAndNormsOfTheirOwnChangeNothingButRounding) {
   }
 }
 
+TEST(ScheduleTest, TheDeepestModelIsScheduledAndValidated) {
+  ModelConfig config = smallest_model();
+  config.layers = 1000;
+  const Program program = must(schedule(must(lower(config, {})).program, 1));
+  EXPECT_EQ(program.instructions.size(), 5003U);
+  EXPECT_TRUE(validate(program).ok()) << validate(program).message();
+}
+
 TEST(ScheduleTest, DependenciesFollowTheMemory) {
   const Program program = must(program_from_text(
       "mgengine program 1\nrows=1 capacity=1 positions=1 vocabulary=1 queues=1 counters=0\n"

@@ -161,6 +161,16 @@ TEST_F(ModelFolderTest, AFolderWithoutAModelSaysWhatAModelIs) {
               StartsWith("/nowhere: there is no such model"));
 }
 
+TEST(WeightsTest, OnlyTheFolderItselfIsSearchedForALlama2cFile) {
+  const TestFolder folder;
+  std::filesystem::create_directory(folder.file("below"));
+  std::filesystem::copy(model_path("stories260K/stories260K.bin"), folder.file("below/a.bin"));
+  EXPECT_THAT(open_model(folder.path()).status().message(), HasSubstr("this one has 0 of them"));
+  std::filesystem::copy(folder.file("below/a.bin"), folder.file("b.bin"));
+  EXPECT_TRUE(open_model(folder.path()).ok());
+  EXPECT_TRUE(open_model(folder.file("below/a.bin")).ok());
+}
+
 TEST(WeightsTest, RandomDamageCrashesNothing) {
   std::mt19937 random(1);
   const std::string tensors =
