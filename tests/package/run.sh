@@ -14,13 +14,16 @@ unset MGTUNE_CPU_PLUGIN LD_LIBRARY_PATH
 cmake --install "$build" --prefix "$work/first" >/dev/null
 mv "$work/first" "$work/install"  # an installed tree may be moved
 
-library=$(find "$work/install" -name 'libmgruntime.so.0')
-[ -n "$library" ] || { echo "libmgruntime.so.0 is not installed" >&2; exit 1; }
-leaked=$(nm -D --defined-only "$library" | awk '$2 != "A" {sub(/@.*/, "", $3); print $3}' |
-  grep -v '^mgr_' || true)
-[ -z "$leaked" ] || { echo "the library exports more than mgr_*: $leaked" >&2; exit 1; }
-# The header is C, alone, without a CUDA header.
-echo '#include <mgruntime/mgruntime.h>' |
+for name in mgruntime mgengine; do
+  library=$(find "$work/install" -name "lib$name.so.0")
+  [ -n "$library" ] || { echo "lib$name.so.0 is not installed" >&2; exit 1; }
+  prefix=${name:0:3}_
+  leaked=$(nm -D --defined-only "$library" | awk '$2 != "A" {sub(/@.*/, "", $3); print $3}' |
+    grep -v "^$prefix" || true)
+  [ -z "$leaked" ] || { echo "lib$name exports more than $prefix*: $leaked" >&2; exit 1; }
+done
+# The headers are C, alone, without a CUDA header.
+printf '#include <mgruntime/mgruntime.h>\n#include <mgengine/mgengine.h>\n' |
   cc -std=c99 -pedantic -Wall -Wextra -Werror -I "$work/install/include" -xc -fsyntax-only -
 
 for project in "$here" "$here/../../examples"; do
@@ -31,6 +34,8 @@ done
 "$work/cmake/package/consumer_cpp"
 "$work/cmake/examples/rmsnorm_c" cpu >/dev/null
 "$work/cmake/examples/rmsnorm_cpp" cpu >/dev/null
+[ "$("$work/cmake/examples/next_tokens" "$here/../engine/models/stories260K" 2 1 403 407 261 378 |
+  paste -s -d' ')" = "432 383" ]
 echo "CMake: the examples are right"
 
 # What shells and man look for.

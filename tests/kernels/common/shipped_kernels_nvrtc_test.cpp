@@ -99,6 +99,21 @@ const std::vector<std::string> kMoreGateUp = {
     "m=30,n=1024,k=256,gate=true", "m=30,n=1024,k=4096",         "m=300,n=1024,k=256,up=true",
     "m=300,n=4096,k=4096",         "m=16,n=1024,k=1024",         "m=40,n=1024,k=1024"};
 
+// Every norm and epilogue, narrow loads, and rows too wide for shared memory.
+const std::vector<std::string> kMoreLinearDecode = {
+    "rows=1,out=768,in=3072,residual=true,bias=true",
+    "rows=2,out=512,in=172,layernorm=true,norm_bias=true,gelu_tanh=true,bias=true",
+    "rows=1,out=512,in=2044,rmsnorm=true",
+    "rows=3,out=1003,in=333,rmsnorm=true,silu_gate=true,bias=true,residual=true,Y=f32",
+    "rows=8,out=4096,in=65536,rmsnorm=true,silu_gate=true,w_up=true,X=f32",
+    "rows=8,out=4096,in=65532,residual=true"};
+const std::vector<std::string> kMoreLinearQkv = {
+    "rows=1,heads=8,kv_heads=4,head_dim=8,in=64,capacity=512,rmsnorm=true,rotary_pairs=true",
+    "rows=2,heads=8,kv_heads=4,head_dim=8,in=60,capacity=512,rmsnorm=true,rotary_pairs=true,X=f32",
+    "rows=1,heads=3,kv_heads=3,head_dim=6,in=77,capacity=9,layernorm=true,bias=true,C=f32",
+    "rows=8,heads=8,kv_heads=8,head_dim=64,in=65536,capacity=9,rmsnorm=true,rotary_halves=true",
+    "rows=8,heads=8,kv_heads=8,head_dim=64,in=65532,capacity=9,bias=true"};
+
 // Where the default problems leave rungs of a ladder out: sizes that only narrow loads divide.
 const std::map<std::string, std::vector<std::string>>& more_problems() {
   static const std::map<std::string, std::vector<std::string>> kProblems = {
@@ -115,6 +130,17 @@ const std::map<std::string, std::vector<std::string>>& more_problems() {
       {"swiglu.packed_backward", {"rows=8,hidden=512", "rows=8,hidden=252"}},
       {"swiglu.gate_up", kMoreGateUp},
       {"gemm.forward", kMoreGemm},
+      {"argmax.forward",
+       {"rows=1,columns=500", "rows=1,columns=3", "rows=2,columns=1001", "rows=1,columns=16384"}},
+      {"embedding.forward",
+       {"rows=2,columns=72,vocabulary=3", "rows=2,columns=12,vocabulary=3,capacity=2,table=true",
+        "rows=2,columns=3,vocabulary=3"}},
+      {"token_attention.forward",
+       {"rows=1,heads=3,kv_heads=1,head_dim=7,capacity=9",
+        "rows=1,heads=2,kv_heads=2,head_dim=24,capacity=9"}},
+      {"layernorm.forward", {"rows=2,columns=12", "rows=2,columns=333,bias=true"}},
+      {"linear.decode", kMoreLinearDecode},
+      {"linear.qkv", kMoreLinearQkv},
       {"attention.prefill", kMorePrefill},
       {"attention.varlen", kMoreVarlen},
       {"attention.decode", kMoreDecode},

@@ -1,0 +1,66 @@
+// GraphMachine: the way `graph` as a Machine: a step is one launch of a CUDA graph. The graph has
+// the launches of the way `steps`, and kernels that allow it begin while the one before them ends.
+// Tokens and positions lie in the memory of the GPU, so one graph serves all positions of its
+// program.
+//
+// It needs a GPU. One thread at a time.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/status.h"
+#include "device/cuda/cuda_driver.h"
+#include "program/machine.h"
+#include "steps/steps_machine.h"
+
+namespace mgtune::engine {
+
+class GraphMachine final : public Machine {
+ public:
+  // As StepsMachine::create(). unsupported on the device cpu, and if a program has an instruction
+  // that no kernel does.
+  static Result<std::unique_ptr<GraphMachine>> create(std::span<const Program> programs,
+                                                      std::vector<std::byte> weights,
+                                                      const StepsOptions& options);
+  ~GraphMachine() override;
+  GraphMachine(const GraphMachine&) = delete;
+  GraphMachine& operator=(const GraphMachine&) = delete;
+
+  Status step(const Program& program) override;
+
+  // The host does nothing between the steps, and does not check tokens and positions.
+  Status steps(const Program& program, std::uint32_t count) override;
+
+  // By the way `steps`: the kernels of a graph overlap.
+  Result<std::vector<double>> timed_step(const Program& program) override {
+    return steps_->timed_step(program);
+  }
+
+  Status read(const Buffer& buffer, std::span<std::byte> to) override;
+  Status write(const Buffer& buffer, std::span<const std::byte> from) override;
+
+ private:
+  struct ProgramGraph {
+    Program program;
+    CUgraphExec replay = nullptr;
+  };
+
+  GraphMachine(const CudaDriver& driver, std::unique_ptr<StepsMachine> steps)
+      : driver_(driver), steps_(std::move(steps)) {}
+  Status capture(const Program& program);
+
+  const CudaDriver& driver_;
+  std::unique_ptr<StepsMachine> steps_;
+  CUstream stream_ = nullptr;
+  std::vector<ProgramGraph> graphs_;
+};
+
+// For SessionOptions::machine.
+MachineFactory graph_factory(StepsOptions options);
+
+}  // namespace mgtune::engine

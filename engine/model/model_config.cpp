@@ -1,0 +1,234 @@
+#include "model/model_config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "core/text.h"
+#include "json/json_cursor.h"
+
+namespace mgtune::engine {
+namespace {
+
+constexpr std::int64_t kMaxSize = 1 << 24;
+
+// A member that is there and not null.
+std::optional<JsonCursor> given(const JsonCursor& config, std::string_view key) {
+  std::optional<JsonCursor> member = config.find(key);
+  if (member && member->value().kind == JsonValue::Kind::null) return std::nullopt;
+  return member;
+}
+
+Status read_size(const JsonCursor& config, std::string_view key, std::uint32_t& size) {
+  const std::optional<JsonCursor> member = given(config, key);
+  if (!member) return config.error(fmt::format("{} is missing", key));
+  MGTUNE_ASSIGN(const std::int64_t number, member->integer(1, kMaxSize));
+  size = static_cast<std::uint32_t>(number);
+  return {};
+}
+
+Status read_optional_size(const JsonCursor& config, std::string_view key, std::uint32_t fallback,
+                          std::uint32_t& size) {
+  size = fallback;
+  return given(config, key) ? read_size(config, key, size) : Status();
+}
+
+Status read_flag(const JsonCursor& config, std::string_view key, bool fallback, bool& flag) {
+  flag = fallback;
+  const std::optional<JsonCursor> member = given(config, key);
+  return member ? member->read(flag) : Status();
+}
+
+Status read_positive(const JsonCursor& object, std::string_view key, std::optional<double> fallback,
+                     double& number) {
+  const std::optional<JsonCursor> member = given(object, key);
+  if (!member && !fallback) return object.error(fmt::format("{} is missing", key));
+  number = fallback.value_or(0);
+  if (member) {
+    MGTUNE_ASSIGN(number, member->number());
+  }
+  if (std::isfinite(number) && number > 0) return {};
+  return member->error("expected a positive number");
+}
+
+Status read_epsilon(const JsonCursor& config, std::string_view key, float& epsilon) {
+  double number = 0;
+  MGTUNE_TRY(read_positive(config, key, std::nullopt, number));
+  epsilon = static_cast<float>(number);
+  if (epsilon > 0 && epsilon < 1) return {};
+  return config.at(key).error("expected a small positive number");
+}
+
+// Refuses every value but one.
+Status expect_word(const JsonCursor& config, std::string_view key, std::string_view wanted,
+                   std::string_view fallback) {
+  std::string word(fallback);
+  const std::optional<JsonCursor> member = given(config, key);
+  if (member) MGTUNE_TRY(member->read(word));
+  if (word == wanted) return {};
+  return unsupported(
+      config.error(fmt::format("{} is '{}', but only '{}' is supported", key, word, wanted))
+          .message());
+}
+
+Status expect_flag(const JsonCursor& config, std::string_view key, bool wanted, bool fallback) {
+  bool flag = fallback;
+  MGTUNE_TRY(read_flag(config, key, fallback, flag));
+  if (flag == wanted) return {};
+  return unsupported(
+      config.error(fmt::format("{} is {}, which is not supported", key, flag)).message());
+}
+
+// Newer files have `rope_parameters`, older ones `rope_theta` and `rope_scaling`.
+Status read_rotary(const JsonCursor& config, ModelConfig& model) {
+  const std::optional<JsonCursor> parameters = given(config, "rope_parameters");
+  MGTUNE_TRY(
+      read_positive(parameters ? *parameters : config, "rope_theta", 10000.0, model.rotary_theta));
+  const std::optional<JsonCursor> scaling = parameters ? parameters : given(config, "rope_scaling");
+  if (!scaling) return {};
+  const std::optional<JsonCursor> member =
+      given(*scaling, "rope_type") ? given(*scaling, "rope_type") : given(*scaling, "type");
+  std::string kind = "default";
+  if (member) MGTUNE_TRY(member->read(kind));
+  if (kind == "default") return {};
+  RotaryScaling& rotary = model.rotary_scaling;
+  if (kind != "linear" && kind != "llama3") {
+    return unsupported(
+        scaling
+            ->error(fmt::format("rope_type is '{}', but only default, linear and llama3 are "
+                                "supported",
+                                kind))
+            .message());
+  }
+  rotary.kind = kind == "linear" ? RotaryScaling::Kind::linear : RotaryScaling::Kind::llama3;
+  MGTUNE_TRY(read_positive(*scaling, "factor", std::nullopt, rotary.factor));
+  if (rotary.kind == RotaryScaling::Kind::linear) return {};
+  MGTUNE_TRY(read_positive(*scaling, "low_freq_factor", std::nullopt, rotary.low_frequency_factor));
+  MGTUNE_TRY(
+      read_positive(*scaling, "high_freq_factor", std::nullopt, rotary.high_frequency_factor));
+  if (rotary.high_frequency_factor <= rotary.low_frequency_factor) {
+    return scaling->error("high_freq_factor must be above low_freq_factor");
+  }
+  const std::optional<JsonCursor> original = given(*scaling, "original_max_position_embeddings");
+  if (!original) return scaling->error("original_max_position_embeddings is missing");
+  MGTUNE_ASSIGN(rotary.original_positions, original->integer(1, kMaxSize));
+  return {};
+}
+
+Status read_end_tokens(const JsonCursor& config, ModelConfig& model) {
+  const std::optional<JsonCursor> member = given(config, "eos_token_id");
+  if (!member) return {};
+  if (member->value().kind == JsonValue::Kind::array) return member->read(model.end_tokens);
+  return member->read(model.end_tokens.emplace_back());
+}
+
+// Llama, Mistral and Qwen2 differ in biases and windows.
+Status read_llama_like(const JsonCursor& config, ModelConfig& model) {
+  MGTUNE_TRY(read_size(config, "hidden_size", model.width));
+  MGTUNE_TRY(read_size(config, "intermediate_size", model.inner));
+  MGTUNE_TRY(read_size(config, "num_hidden_layers", model.layers));
+  MGTUNE_TRY(read_size(config, "num_attention_heads", model.heads));
+  MGTUNE_TRY(read_optional_size(config, "num_key_value_heads", model.heads, model.kv_heads));
+  if (!given(config, "head_dim") && model.width % model.heads != 0) {
+    return config.error(
+        "hidden_size is no multiple of num_attention_heads, and there is no head_dim");
+  }
+  MGTUNE_TRY(read_optional_size(config, "head_dim", model.width / model.heads, model.head_dim));
+  MGTUNE_TRY(read_size(config, "vocab_size", model.vocabulary));
+  MGTUNE_TRY(read_size(config, "max_position_embeddings", model.positions));
+  MGTUNE_TRY(read_epsilon(config, "rms_norm_eps", model.epsilon));
+  MGTUNE_TRY(expect_word(config, "hidden_act", "silu", "silu"));
+  MGTUNE_TRY(read_rotary(config, model));
+  MGTUNE_TRY(read_flag(config, "tie_word_embeddings", false, model.tied_head));
+  if (model.family == "qwen2") {
+    model.qkv_bias = true;
+    return expect_flag(config, "use_sliding_window", false, false);
+  }
+  if (model.family == "mistral") {
+    if (given(config, "sliding_window")) return read_size(config, "sliding_window", model.window);
+    return {};
+  }
+  MGTUNE_TRY(read_flag(config, "attention_bias", false, model.qkv_bias));
+  model.output_bias = model.qkv_bias;
+  return read_flag(config, "mlp_bias", false, model.inner_bias);
+}
+
+Status read_gpt2(const JsonCursor& config, ModelConfig& model) {
+  model.names = NameScheme::gpt2;
+  model.norm = Norm::layer;
+  model.activation = Activation::gelu_tanh;
+  model.rotation = Rotation::none;
+  model.qkv_bias = model.output_bias = model.inner_bias = true;
+  MGTUNE_TRY(read_size(config, "n_embd", model.width));
+  MGTUNE_TRY(read_size(config, "n_layer", model.layers));
+  MGTUNE_TRY(read_size(config, "n_head", model.heads));
+  model.kv_heads = model.heads;
+  model.head_dim = model.width / model.heads;
+  if (model.width % model.heads != 0) return config.error("n_embd is no multiple of n_head");
+  MGTUNE_TRY(read_optional_size(config, "n_inner", 4 * model.width, model.inner));
+  MGTUNE_TRY(read_size(config, "vocab_size", model.vocabulary));
+  MGTUNE_TRY(read_size(config, "n_positions", model.positions));
+  MGTUNE_TRY(read_epsilon(config, "layer_norm_epsilon", model.epsilon));
+  MGTUNE_TRY(expect_word(config, "activation_function", "gelu_new", "gelu_new"));
+  MGTUNE_TRY(expect_flag(config, "scale_attn_weights", true, true));
+  MGTUNE_TRY(expect_flag(config, "scale_attn_by_inverse_layer_idx", false, false));
+  return read_flag(config, "tie_word_embeddings", true, model.tied_head);
+}
+
+}  // namespace
+
+Result<ModelConfig> parse_model_config(const std::string& file, std::string_view text) {
+  Result<JsonValue> value = parse_json(text);
+  if (!value.ok()) return std::move(value).take_status().with_context(file);
+  const JsonCursor config(file, *value);
+  if (value->kind != JsonValue::Kind::object) return config.unexpected("an object");
+  const std::optional<JsonCursor> type = given(config, "model_type");
+  if (!type) return config.error("model_type is missing");
+  ModelConfig model;
+  MGTUNE_TRY(type->read(model.family));
+  const std::vector<std::string> known = {"gpt2", "llama", "mistral", "qwen2"};
+  if (std::ranges::find(known, model.family) == known.end()) {
+    return unsupported(type->error(fmt::format("'{}' is not supported{}", model.family,
+                                               must_be_one_of(model.family, known)))
+                           .message());
+  }
+  MGTUNE_TRY(model.family == "gpt2" ? read_gpt2(config, model) : read_llama_like(config, model));
+  MGTUNE_TRY(read_end_tokens(config, model));
+  MGTUNE_TRY(check_model_sizes(model, file));
+  return model;
+}
+
+Status check_model_sizes(const ModelConfig& config, std::string_view where) {
+  const auto mistake = [&](std::string_view message) {
+    return invalid_argument(fmt::format("{}: {}", where, message));
+  };
+  if (config.heads % config.kv_heads != 0) {
+    return mistake(fmt::format("{} heads are no multiple of {} heads of keys and values",
+                               config.heads, config.kv_heads));
+  }
+  if (config.rotation != Rotation::none && config.head_dim % 2 != 0) {
+    return mistake(
+        fmt::format("a rotary embedding needs an even size of heads, not {}", config.head_dim));
+  }
+  // So no size of an instruction reaches 2^30, and no sum of bytes 2^63.
+  const double qkv = (config.heads + 2.0 * config.kv_heads) * config.head_dim;
+  const double layer =
+      config.width * (qkv + 1.0 * config.heads * config.head_dim + 3.0 * config.inner);
+  const double weights = config.layers * layer + 2.0 * config.vocabulary * config.width +
+                         1.0 * config.positions * (config.width + config.head_dim);
+  if (qkv >= 0x1p30 || config.layers > 1000 || weights >= 0x1p50) {
+    return mistake("its sizes are larger than those of any model");
+  }
+  for (const std::int32_t token : config.end_tokens) {
+    if (token < 0 || static_cast<std::uint32_t>(token) >= config.vocabulary) {
+      return mistake(
+          fmt::format("eos_token_id {} is not below vocab_size {}", token, config.vocabulary));
+    }
+  }
+  return {};
+}
+
+}  // namespace mgtune::engine

@@ -1,0 +1,52 @@
+// Machine: what runs the programs of a model, in one of the ways. It owns the memory of the
+// programs. One thread at a time.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/status.h"
+#include "program/program.h"
+
+namespace mgtune::engine {
+
+class Machine {
+ public:
+  virtual ~Machine() = default;
+
+  // Runs all instructions of a program. It must be one of those that the machine was made for.
+  // invalid_argument if a token or a position is out of its range.
+  virtual Status step(const Program& program) = 0;
+
+  // `count` steps, each from the tokens that the one before has chosen. All positions must be below
+  // that of the program.
+  virtual Status steps(const Program& program, std::uint32_t count) {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      Status status = step(program);
+      if (!status.ok()) return status;
+    }
+    return {};
+  }
+
+  // One step, with the time of each instruction in seconds, in the order of the program.
+  // unsupported if this way cannot time single instructions.
+  virtual Result<std::vector<double>> timed_step(const Program& /*program*/) {
+    return unsupported("this way cannot time single instructions");
+  }
+
+  // Copies a whole buffer out of the machine's memory or into it. The sizes must be equal.
+  virtual Status read(const Buffer& buffer, std::span<std::byte> to) = 0;
+  virtual Status write(const Buffer& buffer, std::span<const std::byte> from) = 0;
+};
+
+// Makes a machine for programs, which must be valid and share weights and state, from their
+// weights.
+using MachineFactory = std::function<Result<std::unique_ptr<Machine>>(std::span<const Program>,
+                                                                      std::vector<std::byte>)>;
+
+}  // namespace mgtune::engine

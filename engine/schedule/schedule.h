@@ -1,0 +1,28 @@
+// The schedule of a program: which queue runs which instruction, in which order, what waits for
+// what, and which scratch buffers share memory. Pure functions.
+
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/status.h"
+#include "program/program.h"
+
+namespace mgtune::engine {
+
+// A program without waits, as lower() makes it, becomes one with the same results. With one queue
+// the order stays. With more, the instruction with the most bytes on its path to the end goes to
+// the queue that is free first. invalid_argument if queues is not from 1 to 1024.
+Result<Program> schedule(Program program, std::uint32_t queues);
+
+// The buckets of positions for which a model has programs of their own, ascending. The last one is
+// the capacity. Within a bucket, attention splits the keys alike.
+std::vector<std::uint32_t> position_buckets(std::uint32_t capacity);
+
+// Into how many parts attention should split the keys of a bucket, so that `workers` parallel units
+// (such as the SMs of a GPU) have work. A part has 64 keys or more. 1: no split.
+std::uint32_t attention_splits(std::uint32_t positions, std::uint32_t rows, std::uint32_t kv_heads,
+                               std::uint32_t workers);
+
+}  // namespace mgtune::engine

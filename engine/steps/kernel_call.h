@@ -1,0 +1,28 @@
+// KernelCall: the launch of a tuned operator that does what an instruction says. Plain data, and a
+// pure function that makes it.
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "program/program.h"
+
+namespace mgtune::engine {
+
+struct KernelCall {
+  std::string operator_name;                                     // "linear.decode"
+  std::vector<std::pair<std::string, std::string>> assignments;  // static dims, dtypes, flags
+  std::vector<std::pair<std::string, std::int64_t>> dims;  // in the operator's order; -1: default
+  std::vector<std::uint32_t> tensors;                      // buffers, or kNone
+  std::vector<double> scalars;
+};
+
+// nullopt if no operator does it: sampling, copies, zeros, attention over parts, and mixtures of
+// dtypes that no kernel has. The program must be valid.
+std::optional<KernelCall> kernel_call(const Program& program, const Instruction& instruction);
+
+}  // namespace mgtune::engine

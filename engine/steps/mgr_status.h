@@ -1,0 +1,13 @@
+// Statuses of libmgruntime as those of mgtune. A pure function, but for the thread's last message.
+
+#pragma once
+
+#include "core/status.h"
+#include "mgruntime/mgruntime.h"
+
+namespace mgtune::engine {
+
+// Call it right after the function that returned `status`: the message is mgr_last_error().
+Status from_mgr(mgr_status_t status);
+
+}  // namespace mgtune::engine

@@ -1,0 +1,53 @@
+// PlanSet: the plans of the kernels that programs launch, each with its workspace. Equal calls
+// share a plan. It owns them; the context must outlive it. One thread at a time.
+
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "core/status.h"
+#include "mgruntime/mgruntime.h"
+#include "steps/kernel_call.h"
+
+namespace mgtune::engine {
+
+// A plan for the shape of one call, with its workspace.
+struct ShapePlan {
+  const mgr_plan_t* plan = nullptr;
+  void* workspace = nullptr;
+};
+
+class PlanSet {
+ public:
+  explicit PlanSet(mgr_context_t* context) : context_(context) {}
+
+  // Builds and loads the kernels of all calls, with a thread per CPU. What mgr_prepare() says.
+  Status add(std::span<const KernelCall> calls);
+
+  ShapePlan find(const KernelCall& call) const;  // of a call that was added
+
+ private:
+  struct FreePlan {
+    void operator()(mgr_plan_t* plan) const { mgr_plan_free(plan); }
+  };
+  struct FreeMemory {
+    mgr_context_t* context;
+    void operator()(void* memory) const { mgr_free(context, memory); }
+  };
+  // A workspace may be shared by launches that run one after the other, but plans prepare theirs
+  // in different ways.
+  struct Owned {
+    std::unique_ptr<mgr_plan_t, FreePlan> plan;
+    std::unique_ptr<void, FreeMemory> workspace;
+  };
+
+  Status add_workspace(Owned& owned);
+
+  mgr_context_t* context_;
+  std::map<std::string, Owned> plans_;  // by the text of operator, assignments and dims
+};
+
+}  // namespace mgtune::engine

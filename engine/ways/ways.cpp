@@ -1,0 +1,20 @@
+#include "ways/ways.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "graph/graph_machine.h"
+#include "reference/reference_machine.h"
+#include "steps/steps_machine.h"
+
+namespace mgtune::engine {
+
+Result<MachineFactory> machine_of(std::string_view way, const std::string& device) {
+  if (way == "reference") return MachineFactory(ReferenceMachine::create);
+  if (way == "steps") return steps_factory({device});
+  if (way == "graph") return graph_factory({device});
+  return invalid_argument(
+      fmt::format("way is '{}', but it must be one of: {}", way, fmt::join(kWays, ", ")));
+}
+
+}  // namespace mgtune::engine

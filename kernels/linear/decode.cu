@@ -1,0 +1,135 @@
+// linear.decode: a linear layer for 1 to 8 rows, with the norm before it and what follows it.
+//
+//   h = x, or x * weight / sqrt(mean(x^2) + eps), or (x - mean(x)) / sqrt(var(x) + eps) * weight +
+//   b s[r, o] = sum over i of h[r, i] * w[o, i] y[r, o] = activation(s[r, o] + bias[o]) +
+//   residual[r, o] y[r, o] = silu(gate[r, o]) * up[r, o] + residual[r, o]         silu_gate: s of
+//   two matrices
+//
+// The plain version: a warp per output. Its lanes walk over a row of w side by side.
+//
+//   __global__ void linear(const T* x, const T* w, T* y, int in, int out) {
+//     int o = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
+//     if (o >= out) return;
+//     float sum = 0;
+//     for (int i = lane; i < in; i += 32) sum += float(x[i]) * float(w[o * in + i]);
+//     sum = sum_of_warp(sum);
+//     if (lane == 0) y[o] = sum;
+//   }
+//
+// Algorithm  The same, with many loads in flight: each lane has the vectors of UNROLL steps of
+//            ROWS_PER_WARP rows of w in registers or on their way there (row_stream.cuh). These
+//            loads start before the kernel waits for the one before it, because weights do not
+//            depend on it. The blocks stay: a warp takes output after output, and its loads go on
+//            from one to the next. x is normalized by each block itself and lies in shared memory
+//            in fp32 (input_rows.cuh).
+// Traffic    sizeof(T) * in * out bytes of weights (twice as many with silu_gate). All else is
+//            small: x and y, and x once per block from L2. A token of Llama-3.2-1B reads 2.47 GB in
+//            65 such launches, so no GPU with 4.3 TB/s takes less than 575 us for it.
+// Work       2 * rows flops per weight, and one conversion. At one row and 16 bits that is one flop
+//            per byte: bound by memory. An SM of an H200 gets about 18 bytes per cycle. These are 9
+//            conversions and 9 * rows fused multiply-adds, of 128 per cycle, so 8 rows take 63 % of
+//            them, and the reads of x from shared memory 32 * rows / ROWS_PER_WARP bytes per 16
+//            bytes of weights, of 128 bytes per cycle.
+// Tunables   THREADS        More threads have more loads in flight. With fewer, the blocks of the
+//                           next kernel find room earlier.
+//            ROWS_PER_WARP  The outputs of a warp at a time, which share the reads of x. More
+//                           outputs leave warps idle where `out` is small.
+//            VEC            The elements of a load. Everything but 1 needs rows that it divides.
+//            UNROLL         The steps in flight of each row of w. More of them take registers.
+//            SPLIT          The warps that share a row of w. It is for long rows, and for an `out`
+//                           too small to keep all warps busy.
+//            BLOCKS_PER_SM  More blocks, each with an x of its own.
+//            ROOM           2: half of the registers of an SM stay free, so that blocks of the next
+//                           grid start, and load their first weights, while this grid works.
+//            INPUT          shared: x in shared memory. direct: x from the caches, each time.
+//            CACHE          How long the caches keep weights.
+//            PDL            The grid starts while the grid before it ends, and loads its first
+//                           weights.
+// Numerics   Products and sums are fp32, in a fixed order, and y is rounded once. Repeated runs
+// give
+//            equal bits, and so does every grid.
+
+#include <mg/cache_hint.cuh>
+#include <mg/grid_dependency.cuh>
+#include <mg/sigmoid.cuh>
+#include <mg/types.cuh>
+#include <mg/vec.cuh>
+
+#include "input_rows.cuh"
+#include "row_stream.cuh"
+
+using CACHE = mg::Cache;
+
+template <class T>
+struct DecodeWeights {
+  const T *first, *second;
+  int outputs, columns;
+  mg::i64 row_step;
+
+  __device__ __forceinline__ const T* first_row(int set, int output) const {
+    return (set == 0 ? first : second) + output * row_step;
+  }
+};
+
+template <class T, class Y, bool kGelu, bool kGate, bool kHasBias, bool kHasResidual>
+struct DecodeEpilogue {
+  struct Kept {
+    float bias[kGate ? 2 : 1], residual;
+  };
+  static constexpr int kSets = kGate ? 2 : 1;
+  const T* bias;
+  const Y* residual;
+  Y* y;
+  mg::i64 residual_stride, y_stride;
+  int outputs;
+
+  __device__ __forceinline__ Kept begin(int row, int output) const {
+    Kept kept{};
+    if constexpr (kHasBias) {
+#pragma unroll
+      for (int set = 0; set < kSets; ++set) {
+        kept.bias[set] = mg::to_float(bias[set * outputs + output]);
+      }
+    }
+    if constexpr (kHasResidual) {
+      kept.residual = mg::to_float(residual[row * residual_stride + output]);
+    }
+    return kept;
+  }
+
+  __device__ __forceinline__ void finish(const Kept& kept, int row, int output,
+                                         const float (&sums)[kSets]) const {
+    float value = sums[0] + kept.bias[0];
+    if constexpr (kGelu) value = gelu_tanh(value);
+    if constexpr (kGate) value *= mg::sigmoid<Y>(value).value * (sums[1] + kept.bias[1]);
+    y[row * y_stride + output] = mg::from_float<Y>(value + kept.residual);
+  }
+
+  // x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))). 1 + tanh(a) is 2 * sigmoid(2 * a).
+  static __device__ __forceinline__ float gelu_tanh(float x) {
+    return x * mg::sigmoid<Y>(1.59576912f * x * (1.0f + 0.044715f * x * x)).value;
+  }
+};
+
+template <class T, class X, class Y, int kRows, int kThreads, int kRowsPerWarp, int kVec,
+          int kUnroll, int kSplit, int kBlocksPerSm, INPUT kInput, CACHE kCache, bool kPdl,
+          bool kRmsNorm, bool kLayerNorm, bool kGelu, bool kGate, bool kHasNormBias, bool kHasBias,
+          bool kHasResidual>
+__global__ void __launch_bounds__(kThreads, kBlocksPerSm)
+    linear_decode(const X* x, const T* norm_weight, const T* norm_bias, const T* w, const T* w_up,
+                  const T* bias, const Y* residual, Y* y, float eps, int in, int out,
+                  mg::i64 x_stride, mg::i64 w_stride, mg::i64 residual_stride, mg::i64 y_stride) {
+  constexpr Norm kNorm = kRmsNorm ? Norm::rms : kLayerNorm ? Norm::layer : Norm::none;
+  using Input = InputShape<X, T, kRows, kVec, kThreads, kNorm, kHasNormBias, kInput>;
+  using Stream =
+      StreamShape<T, kRows, kGate ? 2 : 1, kThreads, kRowsPerWarp, kVec, kUnroll, kSplit, kCache>;
+  if constexpr (kPdl) mg::let_next_grid_start();
+  const DecodeWeights<T> weights{w, w_up != nullptr ? w_up : w + out * w_stride, out, in, w_stride};
+  RowStream<Stream, DecodeWeights<T>> stream(weights);
+  if constexpr (kPdl) mg::wait_for_previous_grid();
+  InputRows<Input> input({x, norm_weight, norm_bias, in, x_stride, eps});
+  input.prepare();
+  const DecodeEpilogue<T, Y, kGelu, kGate, kHasBias, kHasResidual> epilogue{
+      bias, residual, y, residual_stride, y_stride, out};
+  stream.run(input, epilogue);
+}

@@ -1,0 +1,211 @@
+// The program mgengine: what it prints, and what it says of wrong words and files.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/helpers/engine_models.h"
+#include "tests/helpers/mgtune_program.h"
+
+namespace mgtune::engine {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+class MgengineTest : public ::testing::Test {
+ protected:
+  MgengineTest() {
+    // The programs of a build are in one folder.
+    program_.with_program(
+        (std::filesystem::path(mgtune_path()).parent_path() / "mgengine").string());
+  }
+
+  Ended run(const MgtuneProgram::Words& words) { return program_.run(words); }
+
+  void expect_refused(const MgtuneProgram::Words& words, int code, const std::string& message) {
+    const Ended ended = run(words);
+    EXPECT_EQ(ended.exit_code, code) << ended;
+    EXPECT_THAT(ended.err, AllOf(StartsWith("mgengine: "), HasSubstr(message)));
+    EXPECT_THAT(ended.out, IsEmpty());
+  }
+
+  const TestFolder cache_;
+  MgtuneProgram program_{cache_.path()};
+  const std::string stories_ = model_path("stories260K");
+};
+
+TEST_F(MgengineTest, TellsTheGoldenStory) {
+  const Ended ended =
+      run({"generate", "--model", stories_, "--prompt", "Once upon a time", "--tokens", "196"});
+  EXPECT_EQ(ended.exit_code, 0) << ended;
+  EXPECT_EQ(ended.out, file_content(model_path("stories260K/golden.txt")) + "\n");
+  EXPECT_THAT(ended.err, HasSubstr("196 new tokens in"));
+}
+
+// One kernel per instruction, and a table of their times.
+TEST_F(MgengineTest, RunsByTheWaySteps) {
+  const Ended text = run({"generate", "--model", stories_, "--prompt", "Once upon a time",
+                          "--tokens", "9", "--way", "steps", "--device", "cpu"});
+  EXPECT_EQ(text.exit_code, 0) << text;
+  EXPECT_THAT(file_content(model_path("stories260K/golden.txt")),
+              StartsWith(text.out.substr(0, text.out.size() - 1)));
+  EXPECT_THAT(text.err, HasSubstr("(way steps, f32)"));
+  const Ended times = run({"bench", "--model", stories_, "--positions", "3", "--steps", "1",
+                           "--run", "2", "--dtype", "f32", "--way", "steps", "--device", "cpu"});
+  EXPECT_EQ(times.exit_code, 0) << times;
+  EXPECT_THAT(times.out,
+              AllOf(StartsWith("way steps, f32, 1 sequence, median of 1 runs of 2 tokens"),
+                    HasSubstr("linear qkv.weight")));
+}
+
+TEST_F(MgengineTest, ASeedGivesTheSameTextAgain) {
+  const auto text = [&](const std::string& seed) {
+    return run({"generate", "--model", stories_, "--tokens", "30", "--temperature", "1", "--top-p",
+                "0.95", "--seed", seed, "--dtype", "bf16"})
+        .out;
+  };
+  EXPECT_EQ(text("1"), text("1"));
+  EXPECT_NE(text("1"), text("2"));
+}
+
+TEST_F(MgengineTest, HelpDescribesEveryCommand) {
+  EXPECT_EQ(run({}).out, run({"--help"}).out);
+  for (const std::string command : {"generate", "bench", "verify", "show"}) {
+    EXPECT_THAT(run({}).out, HasSubstr(command));
+    const Ended ended = run({command, "--help"});
+    EXPECT_EQ(ended.exit_code, 0);
+    EXPECT_THAT(ended.out, AllOf(HasSubstr("--model"), HasSubstr("Examples:"),
+                                 HasSubstr("mgengine " + command)));
+  }
+  EXPECT_THAT(run({"--version"}).out, StartsWith("mgengine "));
+}
+
+TEST_F(MgengineTest, BenchPrintsATableOrJson) {
+  const MgtuneProgram::Words words = {"bench",
+                                      "--model",
+                                      model_path("gpt2/config.json"),
+                                      "--random-weights",
+                                      "--positions",
+                                      "1,31",
+                                      "--batch",
+                                      "2",
+                                      "--bandwidth",
+                                      "100"};
+  const Ended table = run(words);
+  EXPECT_EQ(table.exit_code, 0) << table;
+  EXPECT_THAT(table.out, AllOf(HasSubstr("us per token"), HasSubstr("linear qkv.weight"),
+                               HasSubstr("2 sequences")));
+  MgtuneProgram::Words with_json = words;
+  with_json.push_back("--json");
+  const nlohmann::json json = run(with_json).json();
+  EXPECT_EQ(json["batch"], 2);
+  ASSERT_EQ(json["positions"].size(), 2U);
+  EXPECT_GT(json["positions"][1]["us_per_token"], 0);
+  // bf16 weights of 2 layers, the head and the caches of 2 sequences with 32 keys.
+  const int weights = 2 * (32 * 96 + 32 * 32 + 2 * 32 * 128) + 96 * 32;
+  const int caches = 2 * 2 * 2 * 32 * 32;
+  EXPECT_EQ(json["positions"][1]["bytes"], 2 * (weights + caches));
+  EXPECT_GT(json["positions"][1]["percent_of_bandwidth"], 0);
+}
+
+TEST_F(MgengineTest, VerifySaysWhatItHasChecked) {
+  const Ended ended =
+      run({"verify", "--model", model_path("llama"), "--batch", "2", "--queues", "2"});
+  EXPECT_EQ(ended.exit_code, 0) << ended;
+  EXPECT_THAT(ended.out, AllOf(HasSubstr("valid: positions below 32"),
+                               HasSubstr("same token 32 of 32 times"), HasSubstr("ok")));
+}
+
+TEST_F(MgengineTest, VerifyFailsOnWeightsThatAreNotNumbers) {
+  const std::string folder = program_.folder().file("model");
+  std::filesystem::copy(model_path("qwen2"), folder);
+  std::string weights = file_content(folder + "/model.safetensors");
+  weights.replace(weights.size() - 4, 4, "\xFF\xFF\xFF\x7F");
+  std::ofstream(folder + "/model.safetensors", std::ios::binary) << weights;
+  const Ended ended = run({"verify", "--model", folder});
+  EXPECT_EQ(ended.exit_code, 1) << ended;
+  EXPECT_THAT(ended.out, HasSubstr("FAILED: a logit is not finite"));
+}
+
+TEST_F(MgengineTest, ShowPrintsProgramsOfModelsAndFiles) {
+  const std::string file = program_.folder().file("a.program");
+  const MgtuneProgram::Words words = {"show",    "program", "--model",    stories_,
+                                      "--batch", "2",       "--position", "300"};
+  const Ended text = run(words);
+  EXPECT_EQ(text.exit_code, 0) << text;
+  EXPECT_THAT(text.out, AllOf(StartsWith("mgengine program 1\nrows=2 capacity=512 positions=512"),
+                              HasSubstr("\nargmax ")));
+  MgtuneProgram::Words to_file = words;
+  to_file.insert(to_file.end(), {"--output", file});
+  EXPECT_EQ(run(to_file).exit_code, 0);
+  EXPECT_EQ(run({"show", "program", "--file", file}).out, text.out);
+  std::filesystem::resize_file(file, 1000);
+  expect_refused({"show", "program", "--file", file}, 5, "its header tells of");
+}
+
+TEST_F(MgengineTest, ShippedConfigsHaveNames) {
+  // As many weights as the model's card says: 1,235,814,400, and the rotary table of 8 positions.
+  const Ended ended =
+      run({"show", "program", "--model", "llama-3.2-1b", "--capacity", "8", "--dtype", "bf16"});
+  EXPECT_EQ(ended.exit_code, 0) << ended;
+  std::istringstream lines(ended.out);
+  std::uint64_t weights = 0;
+  for (std::string word, kind, dtype, name; lines >> word;) {
+    std::uint64_t elements = 0;
+    if (word == "buffer" && lines >> name >> kind >> dtype >> elements && kind == "weight") {
+      weights += elements;
+    }
+  }
+  EXPECT_EQ(weights, 1'235'814'400U + 8 * 64);
+  for (const std::string name : {"gpt2", "llama-3.1-8b", "mistral-7b", "qwen2.5-7b"}) {
+    EXPECT_EQ(run({"show", "program", "--model", name, "--capacity", "8"}).exit_code, 0) << name;
+  }
+  expect_refused({"show", "program", "--model", "llama-3.2-2b"}, 5,
+                 "no shipped config has this name; did you mean 'llama-3.2-1b'");
+}
+
+TEST_F(MgengineTest, WrongWordsAreExplained) {
+  expect_refused({"generat"}, 2, "unknown command 'generat'; did you mean 'generate'?");
+  expect_refused({"generate"}, 2, "--model is required");
+  expect_refused({"generate", "--model", "/nowhere"}, 5, "/nowhere: there is no such model");
+  expect_refused({"generate", "--model", stories_, "--way", "magic"}, 2,
+                 "it must be one of: reference, steps, graph");
+  expect_refused({"generate", "--model", stories_, "--way", "graph", "--device", "cpu"}, 2,
+                 "the way 'graph' needs a GPU");
+  expect_refused({"generate", "--model", stories_, "--dtype", "fp16"}, 2, "did you mean 'f16'");
+  expect_refused({"generate", "--model", stories_, "--temperature", "-1"}, 2,
+                 "a number from 0 to 100");
+  expect_refused({"generate", "--model", stories_, "--tokens", "0"}, 2, "an integer from 1 to");
+  expect_refused({"generate", "--model", stories_, "--tokens", "600"}, 2,
+                 "the model was made for 512");
+  expect_refused({"generate", "--model", model_path("gpt2")}, 2,
+                 "there is no tokenizer beside the model");
+  expect_refused({"generate", "--model", model_path("gpt2"), "--tokenizer",
+                  model_path("tokenizers/gpt2/tokenizer.json")},
+                 5, "it has 360 tokens, but the model has 96");
+  expect_refused({"bench", "--model", stories_, "--positions", "1,x"}, 2, "'x' is not a position");
+  expect_refused({"bench", "--model", stories_}, 2,
+                 "room for 2048 positions: the model was made for 512");
+  expect_refused({"bench", "--model", model_path("gpt2/config.json")}, 2,
+                 "a model is a folder with config.json");
+  expect_refused({"show", "model"}, 2, "it must be one of: program");
+  expect_refused({"show", "program"}, 2, "either --model PATH or --file FILE");
+  expect_refused({"show", "program", "--model", stories_, "--position", "512"}, 2,
+                 "room for 512 positions");
+}
+
+TEST_F(MgengineTest, AConfigThatLiesNamesFileLineAndField) {
+  const std::string folder = program_.folder().file("model");
+  std::filesystem::copy(model_path("llama"), folder);
+  std::string config = file_content(folder + "/config.json");
+  const std::string from = "\"num_hidden_layers\": 2";
+  config.replace(config.find(from), from.size(), "\"num_hidden_layers\": \"two\"");
+  std::ofstream(folder + "/config.json") << config;
+  expect_refused({"generate", "--model", folder}, 5, "config.json");
+  expect_refused({"generate", "--model", folder}, 5, "/num_hidden_layers: expected an integer");
+}
+
+}  // namespace
+}  // namespace mgtune::engine

@@ -1,0 +1,108 @@
+// The ways `steps` and `graph` of the engine on a GPU: the golden text, equal bits in repeated
+// runs, NaN behind the sequence, and every instruction beside the reference.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "generate/generator.h"
+#include "graph/graph_machine.h"
+#include "steps/steps_machine.h"
+#include "system/file_system.h"
+#include "tests/helpers/engine_models.h"
+#include "tests/helpers/real_gpu.h"
+#include "tokenizer/tokenizer.h"
+
+namespace mgtune::engine {
+namespace {
+
+constexpr Precision kAllBf16 = {DType::bf16, DType::bf16, DType::f32, DType::bf16};
+
+class EngineOnGpu : public RealGpuTest {
+ protected:
+  static std::string tell(const MachineFactory& machine) {
+    SessionOptions options;
+    options.machine = machine;
+    Session session = test_session("stories260K", options);
+    const auto tokenizer = must(open_tokenizer(model_path("stories260K/tok512.bin"), 512));
+    const std::vector<std::int32_t> prompt = must(tokenizer->encode("Once upon a time"));
+    std::string text = "Once upon a time";
+    GenerateOptions generation;
+    generation.tokens = static_cast<std::uint32_t>(201 - prompt.size());
+    must(generate(session, *tokenizer, prompt, generation,
+                  [&](std::string_view piece) { text += piece; }));
+    return text;
+  }
+
+  // A model with the sizes of a layer of Llama-3.2-1B.
+  static ModelConfig wide() {
+    ModelConfig config;
+    config.layers = 2;
+    config.width = 2048;
+    config.heads = 32;
+    config.kv_heads = 8;
+    config.head_dim = 64;
+    config.inner = 8192;
+    config.vocabulary = 4096;
+    config.positions = 256;
+    return config;
+  }
+
+  // All caches are NaN, the logits of every step are kept.
+  static std::vector<float> logits_of(const MachineFactory& machine, int steps) {
+    SessionOptions options;
+    options.precision = kAllBf16;
+    options.machine = machine;
+    Session session = must(Session::create_random(wide(), options, 3));
+    for (const mgtune::engine::Buffer& buffer : session.programs()[0].buffers) {
+      if (buffer.kind != BufferKind::state) continue;
+      const std::vector<std::byte> poison(*size_in_bytes(buffer), std::byte{0xff});
+      EXPECT_TRUE(session.machine().write(buffer, poison).ok());
+    }
+    std::vector<float> all;
+    for (int i = 0; i < steps; ++i) {
+      const Status status = session.step(std::vector<std::int32_t>{i * 31 % 4096});
+      EXPECT_TRUE(status.ok()) << status.message();
+      const std::vector<float> logits = must(session.logits(0));
+      all.insert(all.end(), logits.begin(), logits.end());
+    }
+    return all;
+  }
+
+  static std::string golden() {
+    return must(FileSystem::real().read_file(model_path("stories260K/golden.txt")));
+  }
+};
+
+TEST_F(EngineOnGpu, StepsTellTheGoldenText) { EXPECT_EQ(tell(steps_factory({})), golden()); }
+
+TEST_F(EngineOnGpu, GraphTellsTheGoldenText) { EXPECT_EQ(tell(graph_factory({})), golden()); }
+
+TEST_F(EngineOnGpu, GraphAndStepsGiveEqualBitsInEveryRun) {
+  const std::vector<float> first = logits_of(graph_factory({}), 40);
+  EXPECT_TRUE(std::ranges::none_of(first, [](float logit) { return logit != logit; }));
+  EXPECT_EQ(logits_of(graph_factory({}), 40), first);
+  EXPECT_EQ(logits_of(steps_factory({}), 40), first);
+}
+
+TEST_F(EngineOnGpu, EveryInstructionIsNearTheReference) {
+  SessionOptions options;
+  options.precision = kAllBf16;
+  options.machine = steps_factory({});
+  Session session = must(Session::create_random(wide(), options, 3));
+  ASSERT_TRUE(session.step(std::vector<std::int32_t>{5}).ok());
+  const Program& program = session.programs()[0];
+  auto& machine = static_cast<StepsMachine&>(session.machine());
+  EXPECT_EQ(machine.host_count(), 0U);
+  for (const BufferDifference& difference : must(machine.step_compared(program, {}))) {
+    const auto& buffer = program.buffers[difference.buffer];
+    EXPECT_LE(difference.error, acceptable_error(buffer.dtype))
+        << buffer.name << " after instruction " << difference.instruction;
+  }
+}
+
+}  // namespace
+}  // namespace mgtune::engine

@@ -1,0 +1,100 @@
+// linear.decode on the cpu device: variants over edge shapes, by the tuner's own check: the fp64
+// reference, fresh inputs, guard bands, poisoned outputs and padding, equal bits with threads in
+// any order. And where its ladder leads.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/helpers/gpu_limits.h"
+#include "tests/helpers/kernels/operator_check.h"
+
+namespace mgtune {
+namespace {
+
+OperatorCheck& linear_decode_check() {
+  static OperatorCheck check("linear.decode");
+  return check;
+}
+
+using LinearCases = std::vector<std::pair<std::string, std::vector<std::string>>>;
+
+std::string linear_variant(int threads, int rows_per_warp, int vec, int unroll, int split,
+                           const std::string& input) {
+  const auto word = [](const char* name, int value) {
+    return std::string(name) + "=" + std::to_string(value) + " ";
+  };
+  return "stream " + word("THREADS", threads) + word("ROWS_PER_WARP", rows_per_warp) +
+         word("VEC", vec) + word("UNROLL", unroll) + word("SPLIT", split) +
+         "BLOCKS_PER_SM=1 ROOM=1 INPUT=" + input +
+         " CACHE=" + (vec == 1 ? "normal" : "no_allocate") + " PDL=false";
+}
+
+// A case has one kernel: compiling takes longer than computing. Fewer outputs than a warp takes at
+// a time, one vector, several turns, gaps between rows.
+TEST(LinearDecode, GateAfterRmsNormEqualsTheReference) {
+  const std::string rest = ",rmsnorm=true,silu_gate=true,bias=true,residual=true,T=bf16,X=f32";
+  linear_decode_check().expect_right(LinearCases{
+      {linear_variant(256, 4, 8, 2, 2, "shared"),
+       {"rows=2,out=1,in=8" + rest, "rows=2,out=1031,in=40" + rest,
+        "rows=2,out=7,in=1032,x_stride=1048,w_stride=1040,residual_stride=9,y_stride=11,w_up=true" +
+            rest}},
+  });
+}
+
+TEST(LinearDecode, GeluAfterLayerNormEqualsTheReference) {
+  const std::string layer = ",layernorm=true,norm_bias=true,gelu_tanh=true,bias=true,T=f32";
+  const std::string direct = ",layernorm=true,gelu_tanh=true,residual=true,T=f16,Y=f32";
+  linear_decode_check().expect_right(LinearCases{
+      {linear_variant(256, 1, 4, 2, 8, "shared"), {"rows=8,out=5,in=516" + layer}},
+      {linear_variant(256, 2, 8, 2, 1, "direct"), {"rows=8,out=5,in=2232" + direct}},
+  });
+}
+
+// Sizes and addresses that no wide load fits; a block with one warp per group, and one group.
+TEST(LinearDecode, SingleElementsEqualTheReference) {
+  const std::string rest = ",rmsnorm=true,T=bf16,Y=f32";
+  linear_decode_check().expect_right(LinearCases{
+      {linear_variant(256, 1, 1, 4, 1, "direct"),
+       {"rows=1,out=1,in=1" + rest, "rows=1,out=19,in=333,x_stride=340,w_stride=335" + rest}},
+      {linear_variant(512, 1, 4, 2, 2, "shared"), {"rows=5,out=70,in=36,T=bf16"}},
+  });
+}
+
+TEST(LinearDecodeLadder, ServesEveryProblemOnEveryGpu) {
+  for (const DeviceLimits& device : {kT4, kA100, kL4, kH200}) {
+    for (const char* rows : {"1", "3", "8"}) {
+      for (const char* sizes : {"out=1,in=1", "out=2048,in=2048", "out=512,in=172",
+                                "out=8192,in=2048,rmsnorm=true,silu_gate=true",
+                                "out=4096,in=14336,layernorm=true", "out=50257,in=770"}) {
+        for (const char* dtype : {"f32", "bf16"}) {
+          const std::string words =
+              "rows=" + std::string(rows) + "," + sizes + ",T=" + std::string(dtype);
+          const std::string first = linear_decode_check().first_of_ladder(words, device);
+          EXPECT_NE(first, "none") << words;
+          if (std::string(rows) != "1" || first.find("shared") == std::string::npos) continue;
+          EXPECT_EQ(first.find("PDL=true") != std::string::npos, device.compute_capability >= 90)
+              << words << ": " << first;
+        }
+      }
+    }
+  }
+}
+
+TEST(LinearDecodeLadder, ReadsWideRowsFromTheCaches) {
+  const auto first = [](const char* words) {
+    return linear_decode_check().first_of_ladder(words, kH200);
+  };
+  EXPECT_THAT(first("rows=1,out=2048,in=8192,T=bf16"), testing::HasSubstr("INPUT=shared"));
+  EXPECT_THAT(first("rows=8,out=2048,in=8192,T=bf16"), testing::HasSubstr("INPUT=direct"));
+  EXPECT_THAT(first("rows=8,out=8192,in=2048,rmsnorm=true,silu_gate=true,T=bf16"),
+              testing::HasSubstr("VEC=8 UNROLL=2 SPLIT=1 BLOCKS_PER_SM=1 ROOM=2 INPUT=shared"));
+  EXPECT_THAT(first("rows=1,out=2048,in=2044,T=bf16"), testing::HasSubstr("VEC=4"));
+  EXPECT_THAT(first("rows=1,out=2048,in=2047,T=bf16"), testing::HasSubstr("VEC=1"));
+}
+
+}  // namespace
+}  // namespace mgtune

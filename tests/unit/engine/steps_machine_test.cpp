@@ -1,0 +1,227 @@
+// The way `steps` on the cpu device: each instruction is one launch of a kernel. It gives the
+// tokens of the reference and the logits of PyTorch's transformers, and each instruction writes
+// what the reference writes.
+
+#include "steps/steps_machine.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "generate/generator.h"
+#include "graph/graph_machine.h"
+#include "system/file_system.h"
+#include "tests/helpers/engine_models.h"
+#include "tests/helpers/environment_variable.h"
+#include "tests/helpers/long_lane.h"
+#include "tests/helpers/test_folder.h"
+#include "tokenizer/tokenizer.h"
+
+namespace mgtune::engine {
+namespace {
+
+constexpr Precision kBf16Weights = {DType::bf16, DType::f32, DType::f32, DType::f32};
+constexpr Precision kBf16 = {DType::bf16, DType::bf16, DType::f32, DType::bf16};
+
+// The builds of all tests lie in one folder: compiling takes longer than computing.
+class StepsMachineTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = std::make_unique<TestFolder>();
+    cache_.emplace("MGTUNE_CACHE_DIR", folder_->file("cache"));
+    database_.emplace("MGTUNE_DB", folder_->file("results.db"));
+  }
+  static void TearDownTestSuite() {
+    database_.reset();
+    cache_.reset();
+    folder_.reset();
+  }
+
+  static SessionOptions on_cpu(std::uint32_t rows = 1) {
+    SessionOptions options;
+    options.rows = rows;
+    options.machine = steps_factory({"cpu"});
+    return options;
+  }
+  static StepsMachine& steps_of(Session& session) {
+    return static_cast<StepsMachine&>(session.machine());
+  }
+
+  // Beginning with the token 1, which begins all texts of stories260K.
+  static std::vector<std::int32_t> first_tokens(Session& session, int count) {
+    std::vector<std::int32_t> tokens = {1};
+    while (static_cast<int>(tokens.size()) <= count) {
+      const Status status = session.step(std::span(&tokens.back(), 1));
+      EXPECT_TRUE(status.ok()) << status.message();
+      tokens.push_back(must(session.next_tokens())[0]);
+    }
+    return tokens;
+  }
+
+  // Expects every instruction of two steps to write what the reference writes, as far as rounding
+  // allows. Returns the largest error.
+  static double expect_equal_instructions(Session& session) {
+    double largest = 0;
+    for (int i = 0; i < 2; ++i) {
+      const std::vector<std::int32_t> tokens(session.rows(), 1 + i);
+      EXPECT_TRUE(session.step(tokens).ok());
+      // One more step, with the tokens and positions that the last one has left.
+      const Program& program = session.programs()[0];
+      const auto differences = must(steps_of(session).step_compared(program, {}));
+      EXPECT_GE(differences.size(), program.instructions.size());
+      for (const BufferDifference& difference : differences) {
+        const Buffer& buffer = program.buffers[difference.buffer];
+        EXPECT_LE(difference.error, acceptable_error(buffer.dtype))
+            << buffer.name << " after instruction " << difference.instruction;
+        largest = std::max(largest, difference.error);
+      }
+      EXPECT_TRUE(session.set_position(session.position() + 1).ok());
+    }
+    return largest;
+  }
+
+  static inline std::unique_ptr<TestFolder> folder_;
+  static inline std::optional<Variable> cache_, database_;
+};
+
+// The story is that of tests/unit/engine/golden_text_test.cpp.
+TEST_F(StepsMachineTest, TellsTheStoryThatLlama2cExpects) {
+  Session session = test_session("stories260K", on_cpu());
+  EXPECT_EQ(steps_of(session).host_count(), 0U);
+  const auto tokenizer = must(open_tokenizer(model_path("stories260K/tok512.bin"), 512));
+  const std::string golden =
+      must(FileSystem::real().read_file(model_path("stories260K/golden.txt")));
+  const std::vector<std::int32_t> prompt = must(tokenizer->encode("Once upon a time"));
+  std::string text = "Once upon a time";
+  GenerateOptions options;
+  const std::size_t tokens = in_long_lane(200, 30);
+  options.tokens = static_cast<std::uint32_t>(tokens + 1 - prompt.size());
+  must(generate(session, *tokenizer, prompt, options,
+                [&](std::string_view piece) { text += piece; }));
+  EXPECT_EQ(text, in_long_lane(golden, golden.substr(0, text.size())));
+  EXPECT_GT(text.size(), tokens);
+}
+
+// Rounded weights change the text only after more than 150 tokens.
+TEST_F(StepsMachineTest, GivesTheSameTokensWithWeightsInBf16) {
+  if (!in_long_lane(true, false)) GTEST_SKIP() << "scripts/test.sh --all runs this";
+  const int count = 150;
+  Session reference = test_session("stories260K", {});
+  SessionOptions options = on_cpu();
+  options.precision = kBf16Weights;
+  Session steps = test_session("stories260K", options);
+  EXPECT_EQ(steps_of(steps).host_count(), 0U);
+  EXPECT_EQ(first_tokens(steps, count), first_tokens(reference, count));
+}
+
+TEST_F(StepsMachineTest, ComparesEveryInstructionWithTheReference) {
+  Session session = test_session("stories260K", on_cpu());
+  EXPECT_GT(expect_equal_instructions(session), 0);  // sums are added in another order
+}
+
+// A head of 64 elements in bf16 is attention.decode's; it has a window here.
+TEST_F(StepsMachineTest, ComparesAttentionOnTensorCoresWithTheReference) {
+  ModelConfig config;
+  config.layers = 1;
+  config.width = 128;
+  config.heads = 2;
+  config.kv_heads = 1;
+  config.head_dim = 64;
+  config.inner = 72;
+  config.vocabulary = 40;
+  config.positions = 40;
+  config.window = 3;
+  SessionOptions options = on_cpu();
+  options.precision = kBf16;
+  Session session = must(Session::create_random(config, options, 1));
+  EXPECT_EQ(steps_of(session).host_count(), 0U);
+  expect_equal_instructions(session);
+}
+
+TEST_F(StepsMachineTest, GivesTheLogitsOfTransformers) {
+  for (const char* const model : {"gpt2", "mistral"}) {
+    Session session = test_session(model, on_cpu(2));
+    EXPECT_EQ(steps_of(session).host_count(), 0U);
+    EXPECT_LT(largest_difference(session, expected_logits(model)), 1e-4) << model;
+  }
+}
+
+TEST_F(StepsMachineTest, LaunchesNormsOfTheirOwn) {
+  if (!in_long_lane(true, false)) GTEST_SKIP() << "scripts/test.sh --all runs this";
+  SessionOptions options = on_cpu(2);
+  options.fuse_norms = false;
+  Session session = test_session("gpt2", options);
+  EXPECT_EQ(steps_of(session).host_count(), 0U);
+  EXPECT_LT(largest_difference(session, expected_logits("gpt2")), 1e-4);
+}
+
+// Attention over parts has no kernel.
+TEST_F(StepsMachineTest, LetsTheHostExecuteWhatNoKernelDoes) {
+  SessionOptions options = on_cpu();
+  options.workers = 100;
+  Session session = test_session("stories260K", options);
+  EXPECT_GT(steps_of(session).host_count(), 0U);
+  EXPECT_GT(steps_of(session).kernel_count(), steps_of(session).host_count());
+  Session reference = test_session("stories260K", {});
+  EXPECT_EQ(first_tokens(session, 5), first_tokens(reference, 5));
+}
+
+TEST_F(StepsMachineTest, RefusesTokensAndPositionsThatDoNotExist) {
+  Session session = test_session("stories260K", on_cpu());
+  const Program& program = session.programs()[0];
+  const auto set = [&](std::string_view name, std::int32_t value) {
+    const Buffer& buffer = program.buffers[*program.find_buffer(name)];
+    EXPECT_TRUE(session.machine().write(buffer, std::as_bytes(std::span(&value, 1))).ok());
+  };
+  set(kPositions, 0);
+  set(kLengths, 1);
+  set(kTokens, 512);
+  EXPECT_EQ(session.machine().step(program).message(),
+            "tokens of sequence 0: 512 is not from 0 to 511");
+  set(kTokens, 1);
+  set(kPositions, -1);
+  EXPECT_THAT(session.machine().step(program).message(),
+              testing::StartsWith("positions of sequence 0: -1 is not from 0 to "));
+  EXPECT_EQ(session.machine().step(Program{}).code(), StatusCode::invalid_argument);
+}
+
+TEST_F(StepsMachineTest, NamesADeviceThatIsNotThere) {
+  const ModelSource source = must(open_model(model_path("stories260K")));
+  SessionOptions options;
+  options.machine = steps_factory({"no such device"});
+  const auto session = Session::create(source.config, source.tensors, options);
+  EXPECT_EQ(session.status().code(), StatusCode::environment);
+  EXPECT_THAT(session.status().message(), testing::HasSubstr("no such device"));
+}
+
+TEST_F(StepsMachineTest, GraphsNeedAGpu) {
+  const ModelSource source = must(open_model(model_path("stories260K")));
+  SessionOptions options;
+  options.machine = graph_factory({"cpu"});
+  const auto session = Session::create(source.config, source.tensors, options);
+  EXPECT_EQ(session.status().code(), StatusCode::unsupported);
+  EXPECT_THAT(session.status().message(), testing::StartsWith("the way 'graph' needs a GPU"));
+}
+
+TEST(BufferDifference, IsRelativeToWhatChanged) {
+  const auto error = [](std::vector<float> before, std::vector<float> result,
+                        std::vector<float> reference) {
+    return relative_error(DType::f32, std::as_bytes(std::span(before)),
+                          std::as_bytes(std::span(result)), std::as_bytes(std::span(reference)));
+  };
+  EXPECT_EQ(error({100, 1}, {100, 2}, {100, 2}), 0);
+  EXPECT_DOUBLE_EQ(error({100, 1}, {100, 3}, {100, 2}), 0.5);
+  EXPECT_GT(error({100, 1}, {101, 2}, {100, 2}), 0);  // written to a wrong place
+  EXPECT_GT(error({100, 1}, {100, 1}, {100, 2}), 0);  // not written
+  EXPECT_EQ(error({1}, {NAN}, {2}), HUGE_VAL);
+  EXPECT_EQ(error({1}, {NAN}, {NAN}), 0);
+  EXPECT_EQ(error({1}, {1}, {0}), HUGE_VAL);
+}
+
+}  // namespace
+}  // namespace mgtune::engine

@@ -1,0 +1,196 @@
+// Safetensors and llama2.c files: what is read, and that hostile ones are refused.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <random>
+
+#include "system/file_system.h"
+#include "tests/helpers/engine_models.h"
+#include "tests/helpers/test_folder.h"
+#include "weights/llama2c_file.h"
+#include "weights/safetensors.h"
+
+namespace mgtune::engine {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+std::string safetensors_bytes(const std::string& header, std::size_t data_bytes) {
+  std::string bytes(8, '\0');
+  for (std::size_t i = 0; i < 8; ++i) bytes[i] = static_cast<char>(header.size() >> (8 * i));
+  return bytes + header + std::string(data_bytes, '\1');
+}
+
+std::string safetensors_message(const std::string& header, std::size_t data_bytes) {
+  const Result<TensorMap> tensors = parse_safetensors("m", safetensors_bytes(header, data_bytes));
+  return tensors.ok() ? "accepted" : tensors.status().message();
+}
+
+TEST(WeightsTest, SafetensorsAreReadAtAnyAlignment) {
+  const std::string bytes = safetensors_bytes(
+      R"({"__metadata__":{"format":"pt"},"a":{"dtype":"BF16","shape":[2,3],"data_offsets":[1,13]}})",
+      13);
+  const TensorMap tensors = must(parse_safetensors("m", bytes));
+  ASSERT_EQ(tensors.size(), 1U);
+  EXPECT_EQ(tensors.at("a").dtype, DType::bf16);
+  EXPECT_EQ(tensors.at("a").shape, (std::vector<std::uint64_t>{2, 3}));
+  EXPECT_EQ(tensors.at("a").bytes.size(), 12U);
+}
+
+TEST(WeightsTest, HostileSafetensorsAreRefused) {
+  const auto one = [](const std::string& dtype, const std::string& shape,
+                      const std::string& offsets) {
+    return R"({"a":{"dtype":")" + dtype + R"(","shape":)" + shape + R"(,"data_offsets":)" +
+           offsets + "}}";
+  };
+  EXPECT_EQ(safetensors_message(one("F32", "[2]", "[0,8]"), 8), "accepted");
+  EXPECT_THAT(safetensors_message(one("F32", "[2]", "[0,8]"), 7),
+              HasSubstr("m: /a: data_offsets must be"));
+  EXPECT_THAT(safetensors_message(one("F32", "[3]", "[0,8]"), 8),
+              HasSubstr("shape [3] has 12 bytes, but data_offsets span 8"));
+  EXPECT_THAT(safetensors_message(one("F32", "[2]", "[8,0]"), 8), HasSubstr("data_offsets"));
+  EXPECT_THAT(safetensors_message(one("F32", "[2]", "[0]"), 8), HasSubstr("data_offsets"));
+  EXPECT_THAT(safetensors_message(one("F32", "[-2]", "[0,8]"), 8), HasSubstr("/a/shape/0"));
+  EXPECT_THAT(safetensors_message(one("F8", "[8]", "[0,8]"), 8),
+              HasSubstr("the dtype F8 is not supported"));
+  EXPECT_THAT(safetensors_message(one("F32", "[4611686018427387904,4]", "[0,0]"), 8),
+              HasSubstr("too many elements"));
+  EXPECT_THAT(safetensors_message(one("F32", "[9223372036854775807,3]", "[0,8]"), 8),
+              HasSubstr("too many elements"));
+  EXPECT_THAT(safetensors_message("[]", 8), HasSubstr("m"));
+  EXPECT_THAT(safetensors_message("{\"a\":", 8), HasSubstr("m: its header"));
+  EXPECT_THAT(
+      safetensors_message(
+          R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"b":{"dtype":"U8","shape":[4],"data_offsets":[3,7]}})",
+          8),
+      HasSubstr("the tensors a and b overlap"));
+  EXPECT_FALSE(parse_safetensors("m", "short").ok());
+  EXPECT_FALSE(parse_safetensors("m", std::string(8, '\xFF')).ok());
+}
+
+TEST(WeightsTest, HostileLlama2cHeadersAreRefused) {
+  const std::string good =
+      must(FileSystem::real().read_file(model_path("stories260K/stories260K.bin")));
+  const auto message = [&](std::size_t field, std::int32_t value) {
+    std::string copy = good;
+    std::memcpy(copy.data() + 4 * field, &value, sizeof(value));
+    const Result<Llama2cModel> model = parse_llama2c("m.bin", copy);
+    return model.ok() ? "accepted" : model.status().message();
+  };
+  EXPECT_EQ(message(0, 64), "accepted");
+  EXPECT_THAT(message(0, 65), HasSubstr("m.bin: dim 65 is no multiple of n_heads 8"));
+  EXPECT_THAT(message(0, -64), HasSubstr("m.bin: dim is -64"));
+  EXPECT_THAT(message(1, 173), HasSubstr("by its header it should have"));
+  EXPECT_THAT(message(2, 0), HasSubstr("n_layers is 0"));
+  EXPECT_THAT(message(2, 1 << 22), HasSubstr("larger than those of any model"));
+  EXPECT_THAT(message(4, 3), HasSubstr("8 heads are no multiple of 3"));
+  EXPECT_THAT(message(5, std::numeric_limits<std::int32_t>::min()), HasSubstr("vocab_size"));
+  EXPECT_THAT(message(6, 1 << 22), HasSubstr("by its header it should have"));
+  EXPECT_FALSE(parse_llama2c("m.bin", good.substr(0, good.size() - 1)).ok());
+  EXPECT_FALSE(parse_llama2c("m.bin", "").ok());
+}
+
+class ModelFolderTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    for (const char* file : {"config.json", "model.safetensors"}) {
+      std::filesystem::copy(model_path("qwen2/") + file, folder_.file(file));
+    }
+  }
+
+  void replace_in(const std::string& file, const std::string& from, const std::string& to) {
+    std::string text = must(FileSystem::real().read_file(folder_.file(file)));
+    const std::size_t place = text.find(from);
+    ASSERT_NE(place, text.npos) << from;
+    text.replace(place, from.size(), to);
+    std::ofstream(folder_.file(file), std::ios::binary) << text;
+  }
+
+  std::string load_message() {
+    const Result<ModelSource> source = open_model(folder_.path());
+    if (!source.ok()) return source.status().message();
+    const Result<Session> session = Session::create(source->config, source->tensors, {});
+    return session.ok() ? "loaded" : session.status().message();
+  }
+
+  TestFolder folder_;
+};
+
+TEST_F(ModelFolderTest, AWholeModelLoads) { EXPECT_EQ(load_message(), "loaded"); }
+
+TEST_F(ModelFolderTest, AConfigThatLiesNamesTheTensor) {
+  replace_in("config.json", "\"intermediate_size\": 40", "\"intermediate_size\": 48");
+  EXPECT_THAT(
+      load_message(),
+      HasSubstr("mlp.gate_proj.weight: its shape is [40, 32], but the config says [48, 32]"));
+}
+
+TEST_F(ModelFolderTest, AMissingTensorIsNamed) {
+  replace_in("model.safetensors", "model.norm.weight", "model.norm.wiight");
+  EXPECT_THAT(load_message(), HasSubstr("the tensor norm.weight is missing"));
+}
+
+TEST_F(ModelFolderTest, AWrongDTypeIsNamed) {
+  // As many bytes in the file, but integers.
+  replace_in("model.safetensors", "\"F32\"", "\"I32\"");
+  EXPECT_THAT(load_message(), HasSubstr("its dtype is i32, but weights are f32, f16 or bf16"));
+}
+
+TEST_F(ModelFolderTest, TruncatedWeightsAreRefused) {
+  const std::string file = folder_.file("model.safetensors");
+  std::filesystem::resize_file(file, std::filesystem::file_size(file) - 4);
+  EXPECT_THAT(load_message(), HasSubstr("data_offsets must be"));
+}
+
+TEST_F(ModelFolderTest, ShardsAreJoinedByTheirIndex) {
+  std::filesystem::rename(folder_.file("model.safetensors"), folder_.file("a.safetensors"));
+  std::ofstream(folder_.file("model.safetensors.index.json"))
+      << R"({"weight_map": {"x": "a.safetensors"}})";
+  EXPECT_EQ(load_message(), "loaded");
+  replace_in("model.safetensors.index.json", "a.safe", "../a.safe");
+  EXPECT_THAT(load_message(), HasSubstr("/weight_map/x: expected the name of a .safetensors file"));
+}
+
+TEST_F(ModelFolderTest, AFolderWithoutAModelSaysWhatAModelIs) {
+  std::filesystem::remove(folder_.file("config.json"));
+  EXPECT_THAT(load_message(), HasSubstr("a model's folder has config.json, or one llama2.c file"));
+  EXPECT_THAT(open_model("/nowhere").status().message(),
+              StartsWith("/nowhere: there is no such model"));
+}
+
+TEST(WeightsTest, OnlyTheFolderItselfIsSearchedForALlama2cFile) {
+  const TestFolder folder;
+  std::filesystem::create_directory(folder.file("below"));
+  std::filesystem::copy(model_path("stories260K/stories260K.bin"), folder.file("below/a.bin"));
+  EXPECT_THAT(open_model(folder.path()).status().message(), HasSubstr("this one has 0 of them"));
+  std::filesystem::copy(folder.file("below/a.bin"), folder.file("b.bin"));
+  EXPECT_TRUE(open_model(folder.path()).ok());
+  EXPECT_TRUE(open_model(folder.file("below/a.bin")).ok());
+}
+
+TEST(WeightsTest, RandomDamageCrashesNothing) {
+  std::mt19937 random(1);
+  const std::string tensors =
+      must(FileSystem::real().read_file(model_path("qwen2/model.safetensors")));
+  const std::string llama2c =
+      must(FileSystem::real().read_file(model_path("stories260K/stories260K.bin"))).substr(0, 4000);
+  int accepted = 0;
+  for (int round = 0; round < 400; ++round) {
+    std::string copy = tensors;
+    // Nearly all of the file is data, so the header is hit on purpose.
+    for (std::uint32_t i = 0; i <= random() % 3; ++i)
+      copy[random() % 2000] = static_cast<char>(random());
+    if (random() % 8 == 0) copy.resize(random() % copy.size());
+    accepted += parse_safetensors("m", copy).ok() ? 1 : 0;
+    copy = llama2c;
+    copy[random() % 28] = static_cast<char>(random());
+    accepted += parse_llama2c("m", copy).ok() ? 1 : 0;
+  }
+  EXPECT_GT(accepted, 0);
+}
+
+}  // namespace
+}  // namespace mgtune::engine
