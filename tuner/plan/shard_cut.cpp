@@ -53,7 +53,7 @@ std::uint64_t hash_at(double share) {
 }  // namespace
 
 Result<ShardCut> ShardCut::make(std::vector<PlannedProblem> problems, DeviceKind device,
-                                std::optional<std::int64_t> evaluations) {
+                                std::optional<std::int64_t> evaluations, std::int64_t compilers) {
   ShardCut cut;
   cut.problems_ = std::move(problems);
   cut.evaluations_ = evaluations;
@@ -70,12 +70,14 @@ Result<ShardCut> ShardCut::make(std::vector<PlannedProblem> problems, DeviceKind
     if (is_new) groups.emplace_back();
     groups[group->second].push_back(i);
   }
-  for (const std::vector<std::size_t>& group : groups) MGTUNE_TRY(cut.add_group(group, device));
+  for (const std::vector<std::size_t>& group : groups)
+    MGTUNE_TRY(cut.add_group(group, device, compilers));
   for (const Item& item : cut.items_) cut.seconds_ += item.seconds;
   return cut;
 }
 
-Status ShardCut::add_group(const std::vector<std::size_t>& group, DeviceKind device) {
+Status ShardCut::add_group(const std::vector<std::size_t>& group, DeviceKind device,
+                           std::int64_t compilers) {
   std::map<std::uint64_t, std::vector<std::size_t>> problems_of;  // by point
   std::map<std::uint64_t, Place> places;
   std::vector<std::vector<std::uint64_t>> of_designs;
@@ -103,7 +105,7 @@ Status ShardCut::add_group(const std::vector<std::size_t>& group, DeviceKind dev
     const PlannedProblem& planned = problems_[group[i]];
     MGTUNE_ASSIGN(const VariantCost cost, estimated_cost(planned.problem, device));
     measure_seconds[i] = cost.measure_seconds;
-    compile_seconds = cost.compile_seconds;
+    compile_seconds = cost.compile_seconds / static_cast<double>(compilers);
     if (evaluations_.has_value() && planned.admissible > 0) {
       shares[i] = std::min(
           1.0, static_cast<double>(*evaluations_) / static_cast<double>(planned.admissible));
@@ -146,6 +148,20 @@ double ShardCut::seconds_of(const Shard& shard) const {
     if (piece == shard.index - 1) seconds += item.seconds;
   });
   return seconds;
+}
+
+std::int64_t ShardCut::visits(std::int64_t shards) const {
+  std::int64_t visits = 0;
+  for (const PlannedProblem& planned : problems_) {
+    const auto all = static_cast<std::int64_t>(planned.admissible);
+    visits += std::min(all, evaluations_.value_or(all));
+  }
+  std::map<std::size_t, std::int64_t> last;  // the shard that had the problem last
+  for_each_item(shards, [&](std::int64_t piece, const Item& item) {
+    const auto [before, is_first] = last.emplace(item.problem, piece);
+    if (!is_first && std::exchange(before->second, piece) != piece) ++visits;
+  });
+  return visits;
 }
 
 std::vector<PlannedProblem> ShardCut::problems_of(const Shard& shard) const {

@@ -27,16 +27,22 @@ namespace mgtune {
 class ShardCut {
  public:
   // The whole plan. `evaluations` is the number of variants per problem that the sweep may visit.
+  // `compilers` is the number of compile processes that an estimate assumes; the shards of one
+  // sweep must all assume the same.
   static Result<ShardCut> make(std::vector<PlannedProblem> problems, DeviceKind device,
-                               std::optional<std::int64_t> evaluations);
+                               std::optional<std::int64_t> evaluations, std::int64_t compilers = 1);
 
   // The problems of a shard, with the part of the space and of the evaluations that it has. A
   // problem that no device can serve is of the first shard, which says so.
   std::vector<PlannedProblem> problems_of(const Shard& shard) const;
 
-  // How long the variants of a shard, or of all, are likely to take on one processor and one GPU.
+  // How long the variants of a shard, or of all, are likely to take on one GPU.
   double seconds_of(const Shard& shard) const;
   double seconds() const { return seconds_; }
+
+  // How many variants so many shards visit together: each variant once, and the default of a
+  // problem once more for each further shard that has the problem.
+  std::int64_t visits(std::int64_t shards) const;
 
  private:
   struct Item {  // one variant of one problem
@@ -50,7 +56,8 @@ class ShardCut {
   };
 
   ShardCut() = default;
-  Status add_group(const std::vector<std::size_t>& group, DeviceKind device);
+  Status add_group(const std::vector<std::size_t>& group, DeviceKind device,
+                   std::int64_t compilers);
   // Calls visit(piece, item) for all items, of a line in so many pieces. The pieces count from 0.
   template <typename Visit>
   void for_each_item(std::int64_t pieces, const Visit& visit) const;

@@ -188,6 +188,7 @@ TEST_F(ShardCutTest, SixtyFourShardsMergedAreOneProcess) {
     extra += std::ssize(part);
   }
   extra -= std::ssize(all);
+  EXPECT_EQ(line.visits(kShards), one.evaluated + extra);
   EXPECT_EQ(evaluated, one.evaluated + extra);
   Store merged = Store::open(folder_.file("fleet.db"), Store::Mode::read_write).value();
   const MergeCounts counts = merged.merge(files).value();
