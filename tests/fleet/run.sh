@@ -98,6 +98,20 @@ disturb scancel --signal=USR1 --batch  # what Slurm sends shortly before the tim
 limited=$disturbed
 step "task $limited is near its time limit"
 scontrol update nodename=n3 state=resume
+# Slurm sends SIGTERM to the tasks that run, and gives them 10 s. A task may be done before.
+preempt() { sbatch --partition=urgent --nodes=3 --exclusive --output=/dev/null --wrap='sleep 1'; }
+export -f preempt
+is_empty() { [ -z "$(squeue -h -p "$1" 2>/dev/null)" ]; }
+preempted=
+for _ in 1 2 3; do
+  disturb bash -c preempt
+  cluster_wait 60 is_empty urgent || fail "nothing is preempted: $(squeue)"
+  [ "$(restarts_of "$disturbed")" -ge 1 ] || continue
+  preempted=$disturbed
+  break
+done
+[ -n "$preempted" ] || fail "three tasks were done before they were preempted"
+step "task $preempted was preempted"
 
 cluster_wait 90 holds "sum(t['state'] == 'done' for t in tasks) == 7" ||
   fail "the tasks do not end: $("$mgtune" fleet status "$fleet"; squeue)"
@@ -114,11 +128,7 @@ again=$(sbatch --parsable --array="$killed" "$fleet/cpu/tasks.sbatch")
 sbatch --dependency="afterany:$again" "$fleet/cpu/merge.sbatch" >/dev/null
 cluster_wait 60 holds "all(t['state'] == 'done' for t in tasks) and gpu['merged']" ||
   fail "task $killed does not go on: $("$mgtune" fleet status "$fleet"; squeue)"
-cluster_wait 60 test -z "$(squeue -h)" || true
-until [ -z "$(squeue -h)" ]; do
-  [ "$SECONDS" -lt 200 ] || fail "jobs are left: $(squeue)"
-  sleep 0.5
-done
+cluster_wait 60 is_empty test || fail "jobs are left: $(squeue)"
 step "all tasks are done and merged"
 
 "$mgtune" sweep "$family" "${problems[@]}" --gpu cpu --budget 100 --db "$work/one.db" >/dev/null 2>&1 || [ $? -eq 3 ]

@@ -21,6 +21,8 @@ cluster_wait() {  # SECONDS COMMAND...: until the command succeeds
 
 all_nodes_idle() { [ "$(sinfo -h -t idle -o %D)" = "$1" ]; }
 
+no_jobs() { [ -z "$(squeue -h 2>/dev/null)" ]; }
+
 # A port with free ones behind it: for slurmctld and the nodes.
 free_ports() {
   python3 - "$1" <<'PYTHON'
@@ -78,7 +80,10 @@ SchedulerType=sched/backfill
 SchedulerParameters=sched_interval=1,bf_interval=1,batch_sched_delay=0
 KillWait=2
 NodeName=n[1-$nodes] NodeAddr=127.0.0.1 NodeHostname=localhost Port=[$((port + 1))-$((port + nodes))] CPUs=1 RealMemory=500 State=UNKNOWN
-PartitionName=test Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
+PartitionName=test Nodes=ALL Default=YES MaxTime=INFINITE State=UP PriorityTier=1 GraceTime=10
+PartitionName=urgent Nodes=ALL MaxTime=INFINITE State=UP PriorityTier=2
 CONF
   (umask 077 && head -c 128 /dev/urandom >"$folder/run/munge.key")
   cluster_start "$folder" munged munged --foreground --force --num-threads=1 \
@@ -108,7 +113,7 @@ slurm_cluster_down() {
   local folder=$1 process
   [ -f "$folder/pids" ] || return 0
   scancel --user="$(id -un)" >/dev/null 2>&1 || true
-  cluster_wait 10 test -z "$(squeue -h 2>/dev/null)" || true
+  cluster_wait 10 no_jobs || true
   tac "$folder/pids" | while read -r process; do kill "$process" 2>/dev/null || true; done
   while read -r process; do
     cluster_wait 5 eval "! kill -0 $process" || kill -9 "$process" 2>/dev/null || true

@@ -46,7 +46,7 @@ FleetScript tasks_script(const FleetPlan& plan, const FleetGpu& gpu, const std::
   text +=
       fmt::format("#SBATCH --array=1-{}\n#SBATCH --signal=B:USR1@{}\n", gpu.tasks, kWarningSeconds);
   text += "#SBATCH --output=" + folder + "/" + name + "/task-%a.log\n";
-  text += fmt::format(R"(
+  text += fmt::format(R"SH(
 set -u
 mgtune={}
 folder={}
@@ -66,8 +66,9 @@ record() {{ # ENDING CODE: the exit code and the seconds, as one step
 }}
 
 leave_if_asked() {{
-  [ -z "$stopped" ] || exit 143  # Slurm requeues what it preempts; what a user cancels stays away
-  [ -n "$requeue" ] || return 0
+  [ -n "$stopped$requeue" ] || return 0
+  # A task that is preempted still runs for Slurm; one that a user cancelled does not, and stays away.
+  [ "$(squeue -h -j "$SLURM_JOB_ID" -o %T)" = RUNNING ] || exit 143
   if [ "${{SLURM_RESTART_COUNT:-0}}" -ge {} ]; then record failed 124; exit 124; fi
   scontrol requeue "$SLURM_JOB_ID"
   exit 143
@@ -88,12 +89,15 @@ sweep() {{
   leave_if_asked
   case $code in
     0 | 3) [ "$code" -le "$worst" ] || worst=$code ;;  # 3: some variants failed
-    129 | 130 | 137 | 143) exit "$code" ;;  # Slurm or a user ended it; it can go on
+    129 | 130 | 137 | 143)  # somebody ended the sweep: signals of Slurm reach it as well
+      stopped=1
+      leave_if_asked
+      ;;
     *) record failed "$code"; exit "$code" ;;
   esac
 }}
 
-)",
+)SH",
                       shell_word(plan.program), shell_word(folder), shell_word(name),
                       environment(gpu), kMaxRestarts);
   for (const std::vector<std::string>& words : plan.sweeps) {
@@ -122,7 +126,7 @@ FleetScript merge_script(const FleetPlan& plan, const FleetGpu& gpu, const std::
   const std::string name = folder_name(gpu);
   std::string text = header(plan, &gpu, name + "-merge");
   text += "#SBATCH --output=" + folder + "/" + name + "/merge.log\n";
-  text += fmt::format(R"(
+  text += fmt::format(R"SH(
 set -eu
 mgtune={}
 folder={}
@@ -130,7 +134,7 @@ folder={}
 parts=("$folder"/{}.shard-*-of-{}.db)
 [ ${{#parts[@]}} -gt 0 ] || {{ echo "no task has left results" >&2; exit 1; }}
 "$mgtune" merge {} "${{parts[@]}}"
-)",
+)SH",
                       shell_word(plan.program), shell_word(folder), environment(gpu), name,
                       gpu.tasks, shell_word(database_of(folder, gpu)));
   for (const std::vector<std::string>& words : plan.sweeps) {
@@ -151,28 +155,28 @@ FleetScript all_script(const FleetPlan& plan, const std::string& folder) {
 }
 
 FleetScript submit_script(const FleetPlan& plan, const std::string& folder) {
-  std::string text = fmt::format(R"(#!/usr/bin/env bash
+  std::string text = fmt::format(R"SH(#!/usr/bin/env bash
 # Written by 'mgtune fleet plan'. Submits all jobs. Submitted again, tasks that are done end at once.
 set -euo pipefail
 folder={}
 submit() {{ local job; job=$(sbatch --parsable "$@"); echo "${{job%%;*}}"; }}
 merges=
-)",
+)SH",
                                  shell_word(folder));
   for (const FleetGpu& gpu : plan.gpus) {
     const std::string name = folder_name(gpu);
-    text += fmt::format(R"(
+    text += fmt::format(R"SH(
 array=$(submit "$folder/{0}/tasks.sbatch")
 merge=$(submit --dependency=afterany:"$array" "$folder/{0}/merge.sbatch")
 merges=$merges:$merge
 echo "{0}: array $array, then merge $merge"
-)",
+)SH",
                         name);
   }
-  text += R"(
+  text += R"SH(
 all=$(submit --dependency=afterok"$merges" "$folder/all.sbatch")
 echo "all: $all"
-)";
+)SH";
   return {"submit.sh", text, true};
 }
 
