@@ -88,7 +88,10 @@ for task in json.load(sys.stdin)['gpus'][0]['tasks']:
 
 disturb scancel --signal=KILL --full  # the script and its sweep
 killed=$disturbed
-step "task $killed was killed"
+recorded=$(status | python3 -c "
+import json, sys
+print(json.load(sys.stdin)['gpus'][0]['tasks'][$killed - 1]['variants'])")
+step "task $killed was killed after $recorded variants"
 scontrol update nodename=n3 state=drain reason=test
 step "node n3 was drained"
 disturb scontrol requeue
@@ -116,6 +119,7 @@ step "task $preempted was preempted"
 cluster_wait 90 holds "sum(t['state'] == 'done' for t in tasks) == 7" ||
   fail "the tasks do not end: $("$mgtune" fleet status "$fleet"; squeue)"
 holds "tasks[$killed - 1]['state'] == 'begun'" || fail "task $killed is not the one that is left"
+holds "tasks[$killed - 1]['variants'] >= $recorded > 0" || fail "task $killed has lost results"
 for task in "$requeued" "$limited"; do
   [ "$(restarts_of "$task")" -ge 1 ] || fail "task $task was not requeued"
 done
