@@ -4,7 +4,7 @@
 #   scripts/test.sh --all   also runs them under ASan + UBSan and under TSan, runs the fault loops and
 #                           the kernel samples in full, and checks the formatting, clang-tidy, the
 #                           schemas, the installed package and its ABI, the Python wheel, the fuzz
-#                           targets for 30 s, the report in a browser, and the site
+#                           targets for 30 s, the report in a browser, the site, and a fleet on Slurm
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/packages.sh
@@ -50,7 +50,7 @@ case "${1:-}" in
     build ci
     ;;
   --all)
-    install_packages "${lint_packages[@]}" "${package_packages[@]}"
+    install_packages "${lint_packages[@]}" "${package_packages[@]}" "${fleet_packages[@]}"
     command -v npm >/dev/null || install_packages nodejs npm
     check_format
     check_schemas

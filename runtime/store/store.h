@@ -20,6 +20,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/status.h"
@@ -37,8 +38,15 @@ Result<std::string> default_database_path();
 // The numbers of rows that a merge added.
 struct MergeCounts {
   std::int64_t sweeps = 0, outcomes = 0;
-  std::int64_t picks = 0;  // new picks, and picks that replaced one of an earlier sweep
+  std::int64_t picks = 0;  // new picks, and picks that replaced another one
+
+  // Problems of which shards have different picks, and which no final has decided yet.
+  std::int64_t undecided = 0;
 };
+
+// The strategy in the row of a sweep that searches nothing and decides between the results that the
+// store has (`mgtune sweep --finals`).
+inline constexpr std::string_view kFinalsStrategy = "finals";
 
 class Store {
  public:
@@ -111,17 +119,20 @@ class Store {
   // stay as they are, also if they came from another file.
   Result<PeerCounts> import_peers(const std::vector<PeerView>& peers);
 
-  // Adds the rows of `sources` that this store does not have, in one transaction. The source whose
-  // first sweep began earliest comes first. Rows that this store has stay unchanged, so a second
-  // merge of the same files changes nothing. There are two exceptions. If a sweep was still running
-  // when it was merged before, its end is added. If two files have a pick for the same GPU, problem
-  // and method, the pick of the sweep that began last is kept, and a pick of a sweep is kept over
-  // an imported one.
+  // Adds the rows of these files that this store does not have, in one transaction. The file whose
+  // first sweep began earliest comes first. One file is open at a time, so the memory that it takes
+  // does not grow with their number. Rows that this store has stay unchanged, so a second merge of
+  // the same files changes nothing. There are two exceptions. If a sweep was still running when it
+  // was merged before, its end is added. If two files have a pick for the same GPU, problem and
+  // method, the pick of the sweep that began last is kept, and a pick of a sweep is kept over an
+  // imported one. Of two picks of shards, the one with the shorter time is kept.
+  //
+  // It fails as open() does if one of the files cannot be read. Then nothing was added.
   //
   // incompatible, with the names of both files, if results of the same GPU were measured with
   // different drivers, compilers or versions of mgtune. Of this store, only the newest sweep on
   // each GPU is compared.
-  Result<MergeCounts> merge(const std::vector<Store>& sources);
+  Result<MergeCounts> merge(const std::vector<std::string>& files);
 
   Result<std::vector<SweepView>> sweeps();  // oldest first
   // The newest outcome of each GPU, problem, variant and timing method. A newer outcome without a

@@ -12,6 +12,7 @@
 
 #include "store/database.h"
 #include "store/file/store_check.h"
+#include "store/file/store_file.h"
 #include "store/row.h"
 #include "store/store.h"
 #include "store/write.h"
@@ -88,11 +89,17 @@ Result<std::vector<Table>> read_tables(Database& database) {
   return tables;
 }
 
-// Copies the rows of one source into `to`.
+// Whether the sweep of this id is a shard. Its command says so.
+std::string is_shard(const std::string& sweep) {
+  return "(SELECT command LIKE '% --shard%' FROM sweeps WHERE id = " + sweep + ")";
+}
+
+// Copies the rows of one source into `to`, and notes the rows of `tuned` there of which shards have
+// different variants.
 class Merger {
  public:
-  Merger(Database& to, Database& from, MergeCounts& counts)
-      : to_(to), from_(from), counts_(counts) {}
+  Merger(Database& to, Database& from, MergeCounts& counts, std::set<std::int64_t>& contested)
+      : to_(to), from_(from), counts_(counts), contested_(contested) {}
 
   Status copy(const Table& table) {
     if (table.name == "gpus") return copy_gpus();
@@ -158,8 +165,8 @@ class Merger {
   }
 
   // Updates a row that both stores have. A sweep that was running at the last merge may have ended.
-  // Of two picks, the one of the sweep that began last is kept, and a pick of a sweep is kept over
-  // an imported one.
+  // Of two picks, the one of the sweep that began last is kept, a pick of a sweep is kept over an
+  // imported one, and of two picks of shards the faster one is kept.
   Status refresh(const Table& table, std::int64_t id, const TableRow& row) {
     if (table.name == "sweeps") {
       MGTUNE_ASSIGN(Statement update, to_.query("UPDATE sweeps SET finished_at = ?"
@@ -168,15 +175,30 @@ class Merger {
       return update.run();
     }
     if (table.name != "tuned") return {};
+    MGTUNE_TRY(note_contest(id, row));
     MGTUNE_ASSIGN(
         Statement update,
         to_.query("UPDATE tuned SET " + row.list("", " = ?") +
-                      " WHERE id = ?"
-                      " AND (SELECT strategy <> ?, started_at FROM sweeps WHERE id = sweep)"
-                      " < (SELECT strategy <> ?, started_at FROM sweeps WHERE id = ?)",
-                  row, id, kImportStrategy, kImportStrategy, row.value("sweep")));
+                      " WHERE id = ? AND CASE"
+                      " WHEN sweep <> ? AND " +
+                      is_shard("sweep") + " AND " + is_shard("?") +
+                      " THEN median_ns > ?"
+                      " ELSE (SELECT strategy <> ?, started_at FROM sweeps WHERE id = sweep)"
+                      " < (SELECT strategy <> ?, started_at FROM sweeps WHERE id = ?) END",
+                  row, id, row.value("sweep"), row.value("sweep"), row.value("median_ns"),
+                  kImportStrategy, kImportStrategy, row.value("sweep")));
     MGTUNE_TRY(update.run());
     if (to_.changed_rows() > 0) count(table);
+    return {};
+  }
+
+  Status note_contest(std::int64_t id, const TableRow& row) {
+    MGTUNE_ASSIGN(
+        Statement other,
+        to_.query("SELECT 1 FROM tuned WHERE id = ? AND variant <> ? AND " + is_shard("?"), id,
+                  row.value("variant"), row.value("sweep")));
+    MGTUNE_ASSIGN(const bool is_contested, other.step());
+    if (is_contested) contested_.insert(id);
     return {};
   }
 
@@ -189,6 +211,7 @@ class Merger {
   Database& to_;
   Database& from_;
   MergeCounts& counts_;
+  std::set<std::int64_t>& contested_;
   std::map<std::string, std::map<std::int64_t, std::int64_t>> ids_;  // here, by table and id there
 };
 
@@ -235,55 +258,82 @@ Status check_same_environment(const Environment& a, const Environment& b) {
   return {};
 }
 
-// All sources must have measured in one environment per GPU. Of `to`, only the newest environment
-// of each GPU is compared; its older ones are history.
-Status check_environments(Database& to, const std::vector<Database*>& from) {
-  std::vector<Environment> known;  // one per GPU
-  const auto find = [&](const GpuRecord& gpu) {
-    return std::ranges::find_if(
-        known, [&](const Environment& other) { return is_same_gpu(other.gpu, gpu); });
-  };
-  MGTUNE_ASSIGN(const std::vector<Environment> here, environments(to));
-  for (const Environment& found : here) {
-    if (find(found.gpu) == known.end()) known.push_back(found);
+// Checks that all files have measured in one environment per GPU. Of the store that is merged into,
+// only the newest environment of each GPU counts; its older ones are history.
+class EnvironmentCheck {
+ public:
+  Status begin(Database& to) {
+    MGTUNE_ASSIGN(const std::vector<Environment> here, environments(to));
+    for (const Environment& found : here) {
+      if (find(found.gpu) == known_.end()) known_.push_back(found);
+    }
+    return {};
   }
-  for (Database* source : from) {
-    MGTUNE_ASSIGN(const std::vector<Environment> there, environments(*source));
+
+  Status add(Database& from) {
+    MGTUNE_ASSIGN(const std::vector<Environment> there, environments(from));
     for (const Environment& found : there) {
       const auto same = find(found.gpu);
-      if (same == known.end()) {
-        known.push_back(found);
+      if (same == known_.end()) {
+        known_.push_back(found);
       } else {
         MGTUNE_TRY(check_same_environment(*same, found));
       }
     }
+    return {};
   }
-  return {};
+
+ private:
+  std::vector<Environment>::iterator find(const GpuRecord& gpu) {
+    return std::ranges::find_if(
+        known_, [&](const Environment& other) { return is_same_gpu(other.gpu, gpu); });
+  }
+
+  std::vector<Environment> known_;  // one per GPU
+};
+
+// How many of these rows of `tuned` no final has decided.
+Result<std::int64_t> count_undecided(Database& database, const std::set<std::int64_t>& tuned) {
+  std::int64_t count = 0;
+  for (const std::int64_t id : tuned) {
+    MGTUNE_ASSIGN(Statement decided,
+                  database.query("SELECT 1 FROM tuned t JOIN sweeps s ON s.id = t.sweep"
+                                 " WHERE t.id = ? AND s.strategy = ?",
+                                 id, kFinalsStrategy));
+    MGTUNE_ASSIGN(const bool is_decided, decided.step());
+    count += is_decided ? 0 : 1;
+  }
+  return count;
 }
 
 }  // namespace
 
-Result<MergeCounts> Store::merge(const std::vector<Store>& sources) {
-  std::multimap<std::string, Database*> by_age;
-  for (const Store& source : sources) {
+Result<MergeCounts> Store::merge(const std::vector<std::string>& files) {
+  const auto open_file = [](const std::string& path) {
+    return open_store_file(path, Mode::read_only);
+  };
+  MGTUNE_ASSIGN(Transaction transaction, Transaction::begin(*database_));
+  EnvironmentCheck environment_check;
+  MGTUNE_TRY(environment_check.begin(*database_));
+  std::multimap<std::string, std::string> by_age;  // paths
+  for (const std::string& path : files) {
+    MGTUNE_ASSIGN(const std::unique_ptr<Database> source, open_file(path));
+    MGTUNE_TRY(check_rows(*source));  // rows that nobody can read would spoil this store
+    MGTUNE_TRY(environment_check.add(*source));
     MGTUNE_ASSIGN(const std::string started,
-                  source.database_->read_text("SELECT min(started_at) FROM sweeps"));
-    by_age.emplace(started, source.database_.get());
-  }
-  std::vector<Database*> from;
-  for (const auto& [started, database] : by_age) {
-    MGTUNE_TRY(check_rows(*database));  // rows that nobody can read would spoil this store
-    from.push_back(database);
+                  source->read_text("SELECT min(started_at) FROM sweeps"));
+    by_age.emplace(started, path);
   }
 
   MergeCounts counts;
-  MGTUNE_ASSIGN(Transaction transaction, Transaction::begin(*database_));
-  MGTUNE_TRY(check_environments(*database_, from));
+  std::set<std::int64_t> contested;
   MGTUNE_ASSIGN(const std::vector<Table> tables, read_tables(*database_));
-  for (Database* source : from) {
-    Merger merger(*database_, *source, counts);
+  for (const auto& [started, path] : by_age) {
+    MGTUNE_ASSIGN(const std::unique_ptr<Database> source, open_file(path));
+    Merger merger(*database_, *source, counts, contested);
     for (const Table& table : tables) MGTUNE_TRY(merger.copy(table));
   }
+  MGTUNE_ASSIGN(counts.undecided, count_undecided(*database_, contested));
   MGTUNE_TRY(transaction.commit());
   return counts;
 }

@@ -110,6 +110,61 @@ TEST_F(CliExchangeTest, RoundTrip) {
   }
 }
 
+TEST_F(CliExchangeTest, ABundleHasTablesAndRulesAndNoPlaces) {
+  const std::string rules_folder =
+      std::filesystem::path(swept_->database()).parent_path() / "rules/cpu";
+  std::filesystem::create_directories(rules_folder);
+  std::ofstream(rules_folder + "/vector_add.add.rules.json")
+      << R"({"format": 1, "evidence": {"command": "mgtune fit /home/me/\"add\"", "problems": 14}})";
+  const std::string path = mgtune_.folder().file("site.bundle.json.gz");
+  const Ended written = run_export({"--bundle", "-o", path});
+  ASSERT_EQ(written.exit_code, 0) << written;
+  EXPECT_THAT(written.err, AllOf(HasSubstr("bundled cpu.vector_add.add.tuned.json\n"),
+                                 HasSubstr("bundled rules/cpu/vector_add.add.rules.json\n")));
+  const std::string text = gunzip(file_content(path), 1 << 20).value();
+  EXPECT_THAT(text, Not(HasSubstr("/home")));
+  EXPECT_THAT(text, HasSubstr("mgtune_version"));
+
+  const MgtuneProgram::Words import = {"import", path, "--kernel", kFamily};
+  const Ended taken = mgtune_.run(import);
+  EXPECT_EQ(taken.exit_code, 0) << taken;
+  EXPECT_THAT(
+      taken.out,
+      AllOf(HasSubstr("imported 1 pick"), HasSubstr("  vector_add.add on cpu (mgtune "),
+            HasSubstr("): 1 pick\n"), HasSubstr("  rules/cpu/vector_add.add.rules.json: taken\n")));
+  const std::string rules = std::filesystem::path(mgtune_.database()).parent_path() /
+                            "rules/cpu/vector_add.add.rules.json";
+  EXPECT_EQ(file_content(rules), R"({"format": 1, "evidence": {"command": "", "problems": 14}})");
+  std::ofstream(rules) << "{}";
+  EXPECT_THAT(mgtune_.run(import).out, HasSubstr("rules.json: yours is kept"));
+  EXPECT_EQ(file_content(rules), "{}");
+
+  // A path anywhere else is refused, before anything is written.
+  std::ofstream(rules_folder + "/vector_add.add.rules.json") << R"({"note": "see /srv/tuning"})";
+  const std::string refused = mgtune_.folder().file("refused.json");
+  expect_refused(run_export({"--bundle", "-o", refused}), 2,
+                 "a bundle has no paths and no host names, but rules/cpu/vector_add.add.rules.json "
+                 "has '/srv/tuning'");
+  EXPECT_FALSE(std::filesystem::exists(refused));
+  std::filesystem::remove_all(std::filesystem::path(rules_folder).parent_path());
+}
+
+TEST_F(CliExchangeTest, ADamagedBundleLeavesNoTrace) {
+  const std::string good = mgtune_.folder().file("good.json");
+  ASSERT_EQ(run_export({"--bundle", "-o", good}).exit_code, 0);
+  const std::string bad = mgtune_.folder().file("bad.json");
+  const auto expect_bad = [&](const std::string& from, const std::string& to,
+                              const std::string& message) {
+    std::filesystem::copy_file(good, bad, std::filesystem::copy_options::overwrite_existing);
+    replace_in_file(bad, from, to);
+    expect_refused(mgtune_.run({"import", bad, "--kernel", kFamily}), 5, message);
+    EXPECT_FALSE(std::filesystem::exists(mgtune_.database()));
+  };
+  expect_bad("median_ns", "median_nt", "it is damaged: its SHA-256 is not that of the bundle");
+  expect_bad("cpu.vector_add", "../vector_add", "expected NAME.tuned.json or rules/GPU/NAME");
+  expect_bad("\"format\": 1", "\"format\": 2", "no later format is known");
+}
+
 TEST_F(CliExchangeTest, ShowSaysWhatWasImported) {
   const Ended imported =
       mgtune_.run({"import", exported("tuned"), exported("t4"), "--kernel", kFamily});

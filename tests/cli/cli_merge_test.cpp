@@ -48,12 +48,14 @@ class CliMergeTest : public ::testing::Test {
 
 TEST_F(CliMergeTest, ShardsMergedAreTheWholeSweep) {
   const Ended first = mgtune_.run(sweep({"--shard", "1/2"}));
-  EXPECT_THAT(first.err, AllOf(HasSubstr("shard 1/2: 2 of 3 problems"), HasSubstr(shard_file(1))));
+  EXPECT_THAT(first.err,
+              AllOf(HasSubstr("shard 1/2: "), HasSubstr(" of 3 problems ("),
+                    HasSubstr("'mgtune sweep --finals' decide it"), HasSubstr(shard_file(1))));
   mgtune_.with_variable("SLURM_ARRAY_TASK_ID", "8");
   mgtune_.with_variable("SLURM_ARRAY_TASK_COUNT", "2");
   mgtune_.with_variable("SLURM_ARRAY_TASK_MIN", "7");
   const Ended second = mgtune_.run(sweep());
-  EXPECT_THAT(second.err, AllOf(HasSubstr("shard 2/2: 1 of 3 problems"), HasSubstr(shard_file(2))));
+  EXPECT_THAT(second.err, AllOf(HasSubstr("shard 2/2: "), HasSubstr(shard_file(2))));
   mgtune_.with_variable("SLURM_ARRAY_TASK_COUNT", "1");
   EXPECT_FALSE(std::filesystem::exists(mgtune_.database()));
 
@@ -61,25 +63,44 @@ TEST_F(CliMergeTest, ShardsMergedAreTheWholeSweep) {
                                       "--json"};
   const nlohmann::json merged = mgtune_.run(merge).json();
   EXPECT_EQ(merged["sweeps"], 2);
-  EXPECT_EQ(merged["outcomes"], 6);
-  EXPECT_EQ(outcomes(mgtune_.database()).size(), 6U);
-  EXPECT_EQ(mgtune_.run({"show", "best", "--json"}).json()["picks"].size(), merged["picks"]);
+  const std::set<std::pair<std::string, std::string>> found = outcomes(mgtune_.database());
+  EXPECT_EQ(found.size(), 6U) << "the budget of the whole sweep";
+  EXPECT_EQ(merged["outcomes"], outcomes(shard_file(1)).size() + outcomes(shard_file(2)).size());
+  EXPECT_EQ(mgtune_.run({"show", "best", "--json"}).json()["picks"].size(), 3U);
   const nlohmann::json again = mgtune_.run(merge).json();
   EXPECT_EQ(again["sweeps"], 0);
   EXPECT_EQ(again["outcomes"], 0);
   EXPECT_EQ(again["picks"], 0);
 
-  // The whole sweep finds everything known.
-  const Ended whole = mgtune_.run(sweep());
-  EXPECT_THAT(whole.err, HasSubstr("nothing to do: all 6 variants of 3 problems are known"));
+  // What one process finds last, without a search.
+  MgtuneProgram::Words finals = sweep({"--finals", "--json"});
+  finals.erase(std::ranges::find(finals, "--budget"), std::ranges::find(finals, "--budget") + 2);
+  const nlohmann::json picked = mgtune_.run(finals).json()["sweeps"][0];
+  EXPECT_EQ(picked["finals"], true);
+  EXPECT_EQ(picked["evaluated"], 0);
+  EXPECT_EQ(picked["picks"].size(), 3U);
+  EXPECT_EQ(mgtune_.run(merge).json()["undecided"], 0);
+  EXPECT_EQ(outcomes(mgtune_.database()), found);
+  EXPECT_FALSE(mgtune_.run({"show", "finals", "--json"}).json()["finals"].empty());
+
   const Store store = Store::open(shard_file(2), Store::Mode::read_only).value();
   EXPECT_THAT(const_cast<Store&>(store).sweeps()->at(0).sweep.command, HasSubstr(" --shard 2/2"));
 }
 
+TEST_F(CliMergeTest, FinalsSearchNothing) {
+  for (const char* option : {"--shard", "--budget"}) {
+    const Ended ended =
+        mgtune_.run({"sweep", "rmsnorm", "--gpu", "cpu", "--finals", option, "1/2"});
+    EXPECT_EQ(ended.exit_code, 2) << ended;
+    EXPECT_THAT(ended.err,
+                HasSubstr(std::string("--finals searches nothing, so it has no ") + option));
+  }
+}
+
 TEST_F(CliMergeTest, AShardWithoutProblemsHasNothingToDo) {
-  const Ended ended = mgtune_.run(sweep({"--shard", "4/4"}));
+  const Ended ended = mgtune_.run(sweep({"--shard", "64/64"}));
   EXPECT_EQ(ended.exit_code, 0) << ended;
-  EXPECT_THAT(ended.err, HasSubstr("shard 4/4: 0 of 3 problems"));
+  EXPECT_THAT(ended.err, HasSubstr("shard 64/64: 0 of 3 problems"));
 }
 
 TEST_F(CliMergeTest, WrongWordsAreRefused) {

@@ -17,6 +17,7 @@
   COMMAND(export, "Write results as text: tuned tables or recordings")                   \
   COMMAND(import, "Add exported results to the database")                                \
   COMMAND(merge, "Merge the databases of a sweep's shards")                              \
+  COMMAND(fleet, "Tune on a Slurm cluster: write its jobs, say how far they are")        \
   COMMAND(header, "Write typed C and C++ functions for the operators of a family")       \
   COMMAND(pack, "Write one file to ship: tuned variants and their builds")               \
   COMMAND(simulate, "Replay a recorded space with a search strategy; no GPU needed")     \

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <utility>
 
+#include "exchange/bundle.h"
 #include "exchange/formats.h"
 #include "exchange/gzip.h"
 #include "store/record_json.h"
@@ -42,20 +44,35 @@ const ExchangeFormat* format_of(const JsonCursor& root) {
   return nullptr;
 }
 
-Result<std::vector<ImportedSweep>> read_file(FileSystem& files, const std::string& path,
+// `place` is the file, or a part of it.
+Result<std::vector<ImportedSweep>> read_text(const std::string& place, std::string_view text,
                                              Catalog& catalog) {
-  MGTUNE_ASSIGN(const std::string text, read_document(files, path));
-  MGTUNE_ASSIGN(const JsonValue value, parse_document(path, text));
-  const JsonCursor root(path, value);
+  MGTUNE_ASSIGN(const JsonValue value, parse_document(place, text));
+  const JsonCursor root(place, value);
+  if (is_bundle(root)) {
+    MGTUNE_ASSIGN(const std::vector<BundlePart> parts, read_bundle(root));
+    std::vector<ImportedSweep> all;
+    for (const BundlePart& part : parts) {
+      if (part.is_rules()) continue;  // bundled_rules() reads them
+      const std::string of_part = place + ": " + part.name;
+      MGTUNE_ASSIGN(const JsonValue table, parse_document(of_part, part.text));
+      const JsonCursor table_root(of_part, table);
+      Result<std::vector<ImportedSweep>> sweeps =
+          tuned_table_format().read_results(table_root, catalog);
+      if (!sweeps.ok()) return as_corrupt(std::move(sweeps).take_status());
+      std::ranges::move(*sweeps, std::back_inserter(all));
+    }
+    return all;
+  }
   const ExchangeFormat* const format = format_of(root);
   if (format != nullptr && format->read_results != nullptr) {
     Result<std::vector<ImportedSweep>> sweeps = format->read_results(root, catalog);
     if (!sweeps.ok()) return as_corrupt(std::move(sweeps).take_status());
     return sweeps;
   }
-  return corrupt(path +
+  return corrupt(place +
                  ": no results that can be imported: expected what 'mgtune export' writes as "
-                 "tuned, kernel-tuner or t4");
+                 "tuned, kernel-tuner or t4, or with --bundle");
 }
 
 // The results that were read so far, each with the file that has it.
@@ -139,7 +156,8 @@ Result<std::vector<ImportedSweep>> read_results(FileSystem& files,
   std::vector<ImportedSweep> all;
   Seen seen;
   for (const std::string& path : paths) {
-    MGTUNE_ASSIGN(std::vector<ImportedSweep> sweeps, read_file(files, path, catalog));
+    MGTUNE_ASSIGN(const std::string text, read_document(files, path));
+    MGTUNE_ASSIGN(std::vector<ImportedSweep> sweeps, read_text(path, text, catalog));
     for (ImportedSweep& sweep : sweeps) {
       MGTUNE_TRY(seen.add(path, sweep));
       sweep.command = command;

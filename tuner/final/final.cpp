@@ -236,8 +236,7 @@ Result<std::optional<Pick>> hold_among(SweepShared& shared, const TunedView& vie
                                        std::vector<OutcomeRecord>& expelled) {
   const TunedRecord& tuned = view.tuned;
   const std::string& default_variant = tuned.default_variant;
-  const std::vector<OutcomeRecord> entries =
-      final_entries(contenders, default_variant, max_entries(shared, view));
+  const std::vector<OutcomeRecord> entries = choose_finalists(shared, view, contenders);
   if (entries.size() < 2) {  // nothing to decide, but perhaps to count
     MGTUNE_ASSIGN(const std::string missing, count_finalists(shared, view, entries));
     if (!missing.empty()) shared.summary.skipped.push_back(view.problem + ": " + missing);
@@ -289,6 +288,11 @@ Result<std::optional<Pick>> hold_among(SweepShared& shared, const TunedView& vie
 }
 
 }  // namespace
+
+std::vector<OutcomeRecord> choose_finalists(const SweepShared& shared, const TunedView& view,
+                                            std::span<const OutcomeRecord> contenders) {
+  return final_entries(contenders, view.tuned.default_variant, max_entries(shared, view));
+}
 
 Result<FinalResult> hold_final(SweepShared& shared, const TunedView& view,
                                std::vector<OutcomeRecord> contenders) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/status.h"
@@ -22,6 +23,10 @@ struct FinalResult {
   // before. The final was held without them.
   std::vector<OutcomeRecord> expelled;
 };
+
+// The contenders that a final is held among: the fastest ones and the default.
+std::vector<OutcomeRecord> choose_finalists(const SweepShared& shared, const TunedView& view,
+                                            std::span<const OutcomeRecord> contenders);
 
 // Each contender has a measurement. `view` has the problem's default and the timing method. With
 // --counters, the hardware counters of the finalists are read too. If an entry crashes, hangs or

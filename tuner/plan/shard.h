@@ -1,11 +1,9 @@
 // Shard: one of several parts of a sweep that run at the same time, on machines that do not know
-// about each other. A shard has whole problems, dealt in turn, because a final needs all variants
-// of its problem in one place, and a search all of its results. Each shard writes its own file;
-// `mgtune merge` joins them. Pure, except for shard_of_batch_system(), which reads the environment.
+// about each other. shard_cut.h says what it has. Each shard writes its own file; `mgtune merge`
+// joins them. Pure, except for shard_of_batch_system(), which reads the environment.
 
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,9 +15,6 @@ namespace mgtune {
 struct Shard {
   std::int64_t index = 1, count = 1;  // "2/4" is the second of four
 
-  bool has_problem(std::size_t problem) const {  // by its place in the sweep's plan
-    return static_cast<std::int64_t>(problem) % count == index - 1;
-  }
   std::string text() const { return std::to_string(index) + "/" + std::to_string(count); }
 
   // "results.shard-2-of-4.db" for "results.db".

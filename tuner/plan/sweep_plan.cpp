@@ -22,6 +22,7 @@
 #include "measure/timing_method_probe.h"
 #include "plan/absent_gpu.h"
 #include "plan/problem_set.h"
+#include "plan/shard_cut.h"
 #include "search/search.h"
 #include "selection/variant_selection.h"
 #include "space/narrowing.h"
@@ -139,6 +140,7 @@ std::string default_strategy(const SweepPlan& plan) {
 }
 
 Result<std::optional<Shard>> shard_of(const SweepRequest& request) {
+  if (request.finals) return std::optional<Shard>();
   if (request.shard.empty()) return shard_of_batch_system();
   Result<Shard> shard = parse_shard(request.shard);
   if (!shard.ok()) return std::move(shard).take_status().with_context("--shard");
@@ -178,18 +180,13 @@ Result<Narrowings> parse_where(const std::vector<std::string>& conditions,
   return narrowings;
 }
 
-// The problems of the request, or of its shard.
+// All problems of the request.
 Status add_problems(const SweepRequest& request, const std::vector<const Operator*>& operators,
                     const ProblemRequest& wanted, SweepPlan& plan) {
   const DeviceInfo& device = plan.device();
   MGTUNE_ASSIGN(const Narrowings narrowings, parse_where(request.where, operators));
-  MGTUNE_ASSIGN(std::vector<Problem> all, make_problems(operators, wanted, device.kind));
-  MGTUNE_ASSIGN(plan.shard, shard_of(request));
-  plan.all_problems = std::ssize(all);
-  std::vector<Problem> problems;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (plan.shard.value_or(Shard()).has_problem(i)) problems.push_back(std::move(all[i]));
-  }
+  MGTUNE_ASSIGN(std::vector<Problem> problems, make_problems(operators, wanted, device.kind));
+  plan.all_problems = std::ssize(problems);
   for (Problem& problem : problems) {
     MGTUNE_TRY(check_launches(problem, device.limits));
     MGTUNE_ASSIGN(const std::int64_t bytes, problem.op->bytes.evaluate(problem.slots));
@@ -198,6 +195,21 @@ Status add_problems(const SweepRequest& request, const std::vector<const Operato
     plan.problems.push_back(
         plan_problem(std::move(problem), device, kCountedNodes / problems.size(),
                      narrowing == narrowings.end() ? nullptr : narrowing->second));
+  }
+  return {};
+}
+
+// Leaves the problems, or parts of them, that the shard has. Then there is more time to count each.
+Status cut_to_shard(const Shard& shard, SweepPlan& plan) {
+  plan.shard = shard;
+  MGTUNE_ASSIGN(const ShardCut cut, ShardCut::make(std::move(plan.problems), plan.device().kind,
+                                                   plan.options.budget.evaluations));
+  if (cut.seconds() > 0) plan.shard_share = cut.seconds_of(shard) / cut.seconds();
+  plan.problems = cut.problems_of(shard);
+  for (PlannedProblem& planned : plan.problems) {
+    if (!planned.counted && !planned.part.has_value()) {
+      count_further(planned, kCountedNodes / plan.problems.size());
+    }
   }
   return {};
 }
@@ -215,17 +227,39 @@ Result<SweepPlan> plan_for(const std::vector<DeviceInfo>& devices, const SweepRe
   options.objective = request.objective == "energy" ? Objective::energy : Objective::time;
   MGTUNE_ASSIGN(options.retry, parse_retry(request.retry));
   const char* default_budget = plan.emulation() ? kEmulationBudget : kGpuBudget;
-  MGTUNE_ASSIGN(options.budget,
-                parse_budget(request.budget.empty() ? default_budget : request.budget));
+  if (!request.finals) {
+    MGTUNE_ASSIGN(options.budget,
+                  parse_budget(request.budget.empty() ? default_budget : request.budget));
+  }
   if (!request.target.empty()) {
     MGTUNE_ASSIGN(options.target, parse_target(request.target, request.strategy));
   }
   options.strategy = request.strategy.empty() ? default_strategy(plan) : request.strategy;
+  options.finals = request.finals;
+  MGTUNE_ASSIGN(const std::optional<Shard> shard, shard_of(request));
+  if (shard.has_value()) MGTUNE_TRY(cut_to_shard(*shard, plan));
   options.cache_directory = BuildCache::default_directory();
   options.lock_directory = DeviceLock::default_directory(plan.device().kind);
   const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
   options.compile_processes = std::min(cores, kMaxCompileProcesses);
   return plan;
+}
+
+// Options that say what to search.
+Status check_finals(const SweepRequest& request) {
+  const std::array<std::pair<const char*, bool>, 5> searching = {
+      {{"--shard", !request.shard.empty()},
+       {"--budget", !request.budget.empty()},
+       {"--strategy", !request.strategy.empty()},
+       {"--target", !request.target.empty()},
+       {"--retry", !request.retry.empty()}}};
+  for (const auto& [option, is_given] : searching) {
+    if (is_given) {
+      return invalid_argument(std::string("--finals searches nothing, so it has no ") + option +
+                              "; merge the files of the shards, and name the merged one with --db");
+    }
+  }
+  return {};
 }
 
 // Asked now: a sweep takes minutes until its first final. An absent GPU is only planned for.
@@ -318,6 +352,7 @@ Result<std::vector<SweepPlan>> make_sweep_plans(const SweepRequest& request, Cat
   if (!request.target.empty()) {
     MGTUNE_TRY(parse_target(request.target, request.strategy).status());
   }
+  if (request.finals) MGTUNE_TRY(check_finals(request));
   if (!request.budget.empty()) MGTUNE_TRY(parse_budget(request.budget).status());
   MGTUNE_TRY(check_method(request.method));
   MGTUNE_TRY(parse_retry(request.retry).status());

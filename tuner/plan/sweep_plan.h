@@ -26,6 +26,7 @@ struct SweepRequest {
   std::vector<std::string> where;  // conditions that every variant must fulfil
   std::uint64_t seed = 1;
   bool counters = false;
+  bool finals = false;      // choose among the results that the database has; search nothing
   bool plans_only = false;  // nothing will run, so the GPU need not be in this machine
 };
 
@@ -36,6 +37,7 @@ struct SweepPlan {
   std::int64_t largest_bytes = 0;  // the largest number of bytes that one of the problems moves
   std::optional<Shard> shard;      // set if `problems` are only a part of all problems
   std::int64_t all_problems = 0;
+  double shard_share = 1;  // of the estimated time of all shards; 1 without a shard
 
   const DeviceInfo& device() const { return devices.front(); }
   bool emulation() const { return device().kind == DeviceKind::cpu; }

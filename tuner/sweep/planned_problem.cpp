@@ -26,6 +26,12 @@ PlannedProblem plan_problem(Problem problem, const DeviceInfo& device, std::uint
           std::move(designs), admissible,       counted};
 }
 
+void count_further(PlannedProblem& planned, std::uint64_t max_nodes) {
+  planned.designs = planned.space.statistics(max_nodes);
+  planned.admissible = admissible_variants(planned.designs);
+  planned.counted = is_counted(planned.designs);
+}
+
 std::vector<SpaceRecord> space_records(const PlannedProblem& planned) {
   std::vector<SpaceRecord> records;
   for (const DesignStatistics& design :

@@ -12,20 +12,29 @@
 #include "device/device.h"
 #include "family/problem.h"
 #include "space/space.h"
+#include "space/space_part.h"
 #include "store/records.h"
 
 namespace mgtune {
 
 struct PlannedProblem {
   Problem problem;
-  Space space;                 // what the sweep may visit
+  Space space;                 // what the sweep, with all its shards, may visit
   std::optional<Space> whole;  // set if `space` is only the part that a narrowing leaves
   std::vector<DesignStatistics> designs;
   std::uint64_t admissible = 0;  // variants, over all designs
   bool counted = true;           // false: counting was stopped, and there may be more
 
+  // What a shard of a sweep has of the problem, if it is not all: the variants that it visits, and
+  // how many of them at most. `admissible` is then their number, and `designs` are still whole.
+  std::optional<SpacePart> part = {};
+  std::optional<std::int64_t> evaluations = {};
+
   // Whether the variant may run here, even if the sweep does not visit it.
   bool admits(const Variant& variant) const { return whole_space().admits(variant); }
+  const VariantSet& visited() const {
+    return part.has_value() ? static_cast<const VariantSet&>(*part) : space;
+  }
   const Space& whole_space() const { return whole.has_value() ? *whole : space; }
   bool is_served() const { return admissible > 0 || !counted; }  // some variant may run here
 };
@@ -33,6 +42,9 @@ struct PlannedProblem {
 // Counts until `max_nodes` steps of the enumeration were taken.
 PlannedProblem plan_problem(Problem problem, const DeviceInfo& device, std::uint64_t max_nodes,
                             const std::shared_ptr<const Narrowing>& narrowing = nullptr);
+
+// Counts the variants of a problem again that was not counted, for more steps.
+void count_further(PlannedProblem& planned, std::uint64_t max_nodes);
 
 // The records that the store keeps of the designs' spaces, one per design: how many points there
 // are and which rules of the operator exclude points. If plan_problem() did not count all of a

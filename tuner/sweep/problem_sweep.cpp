@@ -19,7 +19,7 @@ using Clock = std::chrono::steady_clock;
 Result<std::unique_ptr<ProblemSweep>> ProblemSweep::make(SweepShared& shared,
                                                          const PlannedProblem& planned) {
   const Problem& problem = planned.problem;
-  const Space& space = planned.space;
+  const VariantSet& space = planned.visited();
   MGTUNE_ASSIGN(TunedView view, view_before_pick(shared, problem, planned.whole_space()));
   KnownResults results(shared.store, shared.builder, shared.cache, shared.device, problem,
                        shared.gpu_id, view.tuned.problem, view.tuned.method, &shared.retries);
@@ -54,7 +54,7 @@ Status ProblemSweep::recall() {
     const Result<Variant> variant = parse_variant(*problem_.op, row.variant);
     if (!variant.ok() || !planned_.admits(*variant)) continue;
     MGTUNE_ASSIGN(VariantState state, results_.look_up(*variant));
-    if (!planned_.space.admits(*variant)) {  // it competes, but this sweep does not visit it
+    if (!planned_.visited().admits(*variant)) {  // it competes, but this sweep does not visit it
       if (state.contends()) contenders_.emplace(state.variant, state);
       continue;
     }
@@ -73,11 +73,11 @@ Status ProblemSweep::recall() {
       std::stable_partition(recalled_.begin(), recalled_.end(),
                             [this](const VariantState& state) { return is_default(state); });
   const Result<Variant> standard = parse_variant(*problem_.op, view_.tuned.default_variant);
-  const bool visits_default = standard.ok() && planned_.space.admits(*standard);
+  const bool visits_default = standard.ok() && planned_.visited().admits(*standard);
   proposals_.set_default(visits_default ? view_.tuned.default_variant : "");
   // The default's place is kept where it has no result yet.
   const bool keeps_place = visits_default && others == recalled_.begin();
-  const std::optional<std::int64_t> limit = shared_.options.budget.evaluations;
+  const std::optional<std::int64_t> limit = max_evaluations(shared_.options, planned_);
   if (!limit.has_value()) return {};
   const auto places = static_cast<std::size_t>(*limit - (keeps_place ? 1 : 0));
   const std::size_t max = places - std::min(places, proposals_.retries());
@@ -99,6 +99,7 @@ Status ProblemSweep::run(std::optional<Clock::time_point> deadline, const OnVari
     ++requested_;
     MGTUNE_TRY(finish(state, Origin::store));
   }
+  if (shared_.options.finals) compile_finalists();
   while (true) {
     MGTUNE_TRY(want_more());
     if (!compiling_.empty() && !stopping()) {
@@ -141,8 +142,8 @@ void ProblemSweep::make_silence() {
 Status ProblemSweep::want_more() {
   const std::size_t window =
       2 * shared_.options.compile_processes + shared_.workers.size() + shared_.pool.unproven();
-  const std::optional<std::int64_t> limit = shared_.options.budget.evaluations;
-  while (!proposals_.exhausted() && at_work() < window &&
+  const std::optional<std::int64_t> limit = max_evaluations(shared_.options, planned_);
+  while (!shared_.options.finals && !proposals_.exhausted() && at_work() < window &&
          (!limit.has_value() || requested_ < *limit) && !stopping() && !settled()) {
     const std::optional<Variant> variant = proposals_.next(deadline_);
     if (!variant.has_value()) {
@@ -176,6 +177,16 @@ Status ProblemSweep::want(const Variant& variant) {
   return {};
 }
 
+// Builds of other machines are not in the cache of this one. The worker of a final would compile
+// them one after the other, within the time of the final.
+void ProblemSweep::compile_finalists() {
+  for (const OutcomeRecord& finalist : choose_finalists(shared_, view_, contenders())) {
+    const std::optional<Build> cached = shared_.cache.load(finalist.build.key);
+    if (cached.has_value() && cached->sha256 == finalist.build.sha256) continue;
+    compile(contenders_.at(finalist.variant));
+  }
+}
+
 void ProblemSweep::compile(VariantState state) {
   for (auto& [request, states] : compiling_) {
     if (states.front().build.key != state.build.key) continue;
@@ -202,6 +213,7 @@ Status ProblemSweep::receive_builds() {
     if (shared_.not_cached.empty()) shared_.not_cached = reply->not_cached;
     for (VariantState& state : compiled.mapped()) {
       MGTUNE_TRY(results_.add_build(state, *reply));
+      if (state.contends() && contenders_.contains(state.variant)) continue;  // a finalist
       if (state.need == VariantState::Need::measure) {
         ready_.push_back(std::move(state));
       } else {
@@ -343,7 +355,11 @@ Status ProblemSweep::pick() {
   std::erase_if(contenders_, [&](const auto& contender) {
     return failed.find(view_.gpu, view_.op, contender.first).has_value();
   });
-  MGTUNE_ASSIGN(FinalResult final, hold_final(shared_, view_, contenders()));
+  // Shards that share a problem have their final when they are merged (`mgtune sweep --finals`).
+  FinalResult final;
+  if (!planned_.part.has_value()) {
+    MGTUNE_ASSIGN(final, hold_final(shared_, view_, contenders()));
+  }
   for (const OutcomeRecord& culprit : final.expelled) MGTUNE_TRY(expel(culprit));
   if (!final.pick.has_value()) {
     final.pick = pick_winner(contenders(), view_.tuned.default_variant);

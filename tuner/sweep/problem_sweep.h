@@ -67,6 +67,7 @@ class ProblemSweep {
   // The steps of the loop. They move variants from stage to stage.
   Status want_more();
   Status want(const Variant& variant);
+  void compile_finalists();
   void compile(VariantState state);
   Status measure_ready();
   Status measure_ceilings_once();

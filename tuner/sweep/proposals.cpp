@@ -19,7 +19,7 @@ Result<Proposals> Proposals::make(const SweepShared& shared, const PlannedProble
   const bool has_deadline = shared.options.budget.seconds.has_value();
   auto limit = std::make_shared<WalkLimit>(
       has_deadline ? std::numeric_limits<std::uint64_t>::max() : kMaxLooked, shared.should_stop);
-  MGTUNE_ASSIGN(auto search, make_search(shared.options.strategy, planned.space,
+  MGTUNE_ASSIGN(auto search, make_search(shared.options.strategy, planned.visited(),
                                          shared.options.seed, warm_start, limit));
   return Proposals(*planned.problem.op, std::move(limit), std::move(search));
 }

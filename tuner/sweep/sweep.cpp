@@ -102,7 +102,7 @@ class Sweep {
 
   // 0 if nobody counted them and nothing limits them.
   std::int64_t max_variants(const PlannedProblem& planned) const {
-    const std::optional<std::int64_t> limit = shared_.options.budget.evaluations;
+    const std::optional<std::int64_t> limit = max_evaluations(shared_.options, planned);
     const auto admissible = static_cast<std::int64_t>(planned.admissible);
     if (!planned.counted) return limit.value_or(0);
     return limit.has_value() ? std::min(*limit, admissible) : admissible;
@@ -159,6 +159,9 @@ class Sweep {
       shared_.summary.settled.push_back({name_of(problem), sweep.done(), totals_[running.index]});
     }
     note_search(running);
+    if (shared_.options.finals && sweep.best() == nullptr) {
+      skip(name_of(problem) + ": the database has no variant of it that passed");
+    }
     if (!sweep.supports_nothing()) return {};
     ++shared_.summary.unserved;
     MGTUNE_ASSIGN(const std::vector<OutcomeView> rows,
@@ -268,6 +271,11 @@ Result<std::vector<DeviceLock>> lock_all(const std::string& directory,
 }
 
 }  // namespace
+
+std::optional<std::int64_t> max_evaluations(const SweepOptions& options,
+                                            const PlannedProblem& planned) {
+  return planned.evaluations.has_value() ? planned.evaluations : options.budget.evaluations;
+}
 
 Result<std::chrono::milliseconds> measure_deadline(DeviceKind device, const Problem& problem) {
   MGTUNE_ASSIGN(const std::int64_t bytes, problem.op->bytes.evaluate(problem.slots));

@@ -48,6 +48,7 @@ struct SweepOptions {
   std::optional<double> target;  // a problem ends if a further gain of 1 - target is unlikely
   TimingMethod method;
   std::set<Outcome> retry;  // variants whose row has one of these outcomes are tried again
+  bool finals = false;      // nothing is searched: the fastest results of the store have a final
   bool counters = false;    // read hardware counters for the finalists
   Objective objective = Objective::time;
   std::string command;  // as typed
@@ -58,6 +59,10 @@ struct SweepOptions {
   std::function<Status()> on_locked;  // called when the devices are locked; if it fails, so does
                                       // the sweep
 };
+
+// How many variants of the problem the sweep may visit; nullopt: no number limits them.
+std::optional<std::int64_t> max_evaluations(const SweepOptions& options,
+                                            const PlannedProblem& planned);
 
 // The progress of a sweep, for its display.
 struct SweepProgress {

@@ -53,7 +53,7 @@ Result<std::int64_t> SweepJournal::begin() {
   sweep.gpu = gpu_id_;
   MGTUNE_ASSIGN(sweep.environment, store_.environment_id(environment));
   sweep.command = options_.command;
-  sweep.strategy = options_.strategy;
+  sweep.strategy = options_.finals ? std::string(kFinalsStrategy) : options_.strategy;
   sweep.budget = options_.budget.text;
   sweep.started_at = utc_now();
   MGTUNE_ASSIGN(sweep_id_, store_.begin_sweep(sweep));

@@ -69,9 +69,7 @@ TEST_F(RescueTest, ARemovedFilesRowsAreBesideItsPlace) {
   EXPECT_EQ(variants_of(rescued), all_);
   EXPECT_FALSE(fs::exists(path_));
   // The merge that the message names.
-  std::vector<Store> sources;
-  sources.push_back(Store::open(rescued, Store::Mode::read_only).value());
-  EXPECT_EQ(open().merge(sources)->outcomes, 2);
+  EXPECT_EQ(open().merge({rescued})->outcomes, 2);
   EXPECT_EQ(variants_of(path_), all_);
 }
 

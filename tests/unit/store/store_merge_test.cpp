@@ -2,9 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "store/database.h"
@@ -26,6 +29,9 @@ struct Recorded {
   std::string pick = "row VEC=8";
   GpuRecord gpu = kH200Record;
   EnvironmentRecord environment = kEnvironment;
+  std::string command = "mgtune sweep --kernel rmsnorm";
+  std::string strategy = "exhaustive";
+  double median_ns = 100.5;  // of the pick
 };
 
 class StoreMergeTest : public StoreTest {
@@ -34,8 +40,8 @@ class StoreMergeTest : public StoreTest {
     SweepRecord sweep;
     sweep.gpu = *store.gpu_id(what.gpu);
     sweep.environment = *store.environment_id(what.environment);
-    sweep.command = "mgtune sweep --kernel rmsnorm";
-    sweep.strategy = "exhaustive";
+    sweep.command = what.command;
+    sweep.strategy = what.strategy;
     sweep.started_at = what.started_at;
     const std::int64_t id = *store.begin_sweep(sweep);
     const std::int64_t problem = *store.problem_id("rmsnorm.forward", what.problem, 1e3, 2);
@@ -72,6 +78,7 @@ class StoreMergeTest : public StoreTest {
     tuned.method = "rotating";
     tuned.variant = what.pick;
     tuned.default_variant = "row VEC=4";
+    tuned.median_ns = what.median_ns;
     ASSERT_TRUE(store.record_tuned(tuned).ok());
     if (what.finished_at.empty()) return;
     ASSERT_TRUE(store.finish_sweep(id, what.finished_at).ok());
@@ -85,12 +92,13 @@ class StoreMergeTest : public StoreTest {
   }
 
   Result<MergeCounts> merge(const std::vector<std::string>& files) {
-    std::vector<Store> sources;
-    for (const std::string& path : files) {
-      sources.push_back(Store::open(path, Store::Mode::read_only).value());
-    }
     Store store = open();
-    return store.merge(sources);
+    return store.merge(files);
+  }
+
+  static std::int64_t peak_kilobytes() {
+    rusage usage{};
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_maxrss : -1;
   }
 
   // Every row of every table, in order.
@@ -208,6 +216,59 @@ TEST_F(StoreMergeTest, OfTwoPicksThatOfTheLaterSweepHolds) {
   EXPECT_EQ(open().tuned()->at(0).tuned.variant, "row VEC=8");
   EXPECT_EQ(merge({old})->picks, 0);
   EXPECT_EQ(open().tuned()->at(0).tuned.variant, "row VEC=8");
+}
+
+// A shard's pick is the best of a part, whenever it began. A final decides.
+TEST_F(StoreMergeTest, OfTwoPicksOfShardsTheFasterOneHoldsUntilAFinalDecides) {
+  const std::string fast =
+      file("fast.db",
+           {{.pick = "row VEC=4", .command = "mgtune sweep rmsnorm --shard 1/2", .median_ns = 90}});
+  const std::string slow = file("slow.db", {{.started_at = "2026-11-22T09:00:00Z",
+                                             .pick = "row VEC=8",
+                                             .command = "mgtune sweep rmsnorm --shard 2/2"}});
+  for (const std::vector<std::string>& files : {std::vector{fast, slow}, {slow}, {fast}}) {
+    ASSERT_TRUE(merge(files).ok());
+    EXPECT_EQ(open().tuned()->at(0).tuned.variant, "row VEC=4");
+  }
+  EXPECT_EQ(merge({slow, fast})->undecided, 1);
+  const std::string final = file("final.db", {{.started_at = "2026-11-23T09:00:00Z",
+                                               .pick = "row VEC=8",
+                                               .command = "mgtune sweep rmsnorm --finals",
+                                               .strategy = std::string(kFinalsStrategy)}});
+  ASSERT_TRUE(merge({final}).ok());
+  EXPECT_EQ(merge({slow, fast})->undecided, 0);
+  EXPECT_EQ(open().tuned()->at(0).tuned.variant, "row VEC=8");
+}
+
+// One file is open at a time, so 300 files take no more memory and descriptors than a few.
+TEST_F(StoreMergeTest, HundredsOfFilesTakeBoundedMemoryAndDescriptors) {
+  constexpr int kFiles = 300;
+  constexpr std::int64_t kMoreKilobytes = 16 << 10;
+  const std::string first = file("part-0.db", {{.problem = "rows=0 hidden=64 T=f32"}});
+  std::vector<std::string> files = {first};
+  for (int i = 1; i < kFiles; ++i) {
+    files.push_back(folder_.file("part-" + std::to_string(i) + ".db"));
+    std::filesystem::copy(first, files.back());
+    const auto database = Database::open(files.back(), Database::Access::read_write).value();
+    ASSERT_TRUE(database
+                    ->execute("PRAGMA synchronous = OFF; UPDATE problems SET text = 'rows=" +
+                              std::to_string(i) + " hidden=64 T=f32'")
+                    .ok());
+  }
+  ASSERT_TRUE(merge({files.begin(), files.begin() + 10}).ok());  // what the first merge allocates
+  const std::int64_t before = peak_kilobytes();
+  rlimit limit{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const rlimit few{64, limit.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  const Result<MergeCounts> counts = merge(files);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  ASSERT_TRUE(counts.ok()) << counts.status().message();
+  EXPECT_EQ(counts->picks, kFiles - 10);
+  EXPECT_EQ(open().tuned()->size(), static_cast<std::size_t>(kFiles));
+  if (std::string_view(MGTUNE_SANITIZE).empty()) {  // ASan keeps what is freed
+    EXPECT_LE(peak_kilobytes() - before, kMoreKilobytes);
+  }
 }
 
 TEST_F(StoreMergeTest, ASweepThatStillRanGetsItsEnd) {

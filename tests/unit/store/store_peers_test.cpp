@@ -106,9 +106,7 @@ TEST_F(StorePeersTest, AMergeBringsThePeersOfTheOtherStoresOnce) {
   Store store = open();
   ASSERT_TRUE(store.import_peers({peer("eager", 90000)}).ok());
   for (int time = 0; time < 2; ++time) {
-    std::vector<Store> sources;
-    sources.push_back(Store::open(other, Store::Mode::read_only).value());
-    const Result<MergeCounts> merged = store.merge(sources);
+    const Result<MergeCounts> merged = store.merge({other});
     ASSERT_TRUE(merged.ok()) << merged.status().message();
     EXPECT_THAT(names(store), ElementsAre("torch.compile", "eager"));
   }

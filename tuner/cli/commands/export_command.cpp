@@ -1,11 +1,15 @@
 #include <fmt/format.h>
+#include <sys/utsname.h>
 
 #include <algorithm>
 #include <iostream>
+#include <iterator>
+#include <map>
 #include <set>
 
 #include "cli/command.h"
 #include "core/text.h"
+#include "exchange/bundle.h"
 #include "exchange/collect_results.h"
 #include "exchange/formats.h"
 #include "exchange/gzip.h"
@@ -31,7 +35,8 @@ class ExportCommand final : public Command {
            "If FILE ends in .gz, it is compressed. A FOLDER exists already or ends in /. It\n"
            "gets one file per GPU and operator, or per problem and method if the format holds\n"
            "one of them.\n"
-           "Example: mgtune export --format t4 --gpu H200 rmsnorm -o recordings/";
+           "Examples: mgtune export --bundle -o site.bundle.json.gz\n"
+           "          mgtune export --format t4 --gpu H200 rmsnorm -o recordings/";
   }
   void declare(ArgumentList& arguments) override {
     std::vector<std::string> formats;
@@ -42,6 +47,10 @@ class ExportCommand final : public Command {
     arguments.value("--problem", filter_.problem, "NAME=N,...", "Only problems with these values");
     arguments.value("--method", filter_.method, "NAME",
                     "Only times of this method: rotating, graph, ...");
+    arguments.flag(
+        "--bundle", bundle_,
+        "One file to share: tuned tables of all selected results with the environment "
+        "that measured them, and the rules beside the database; no paths, no host names");
     arguments.value("-o,--output", output_, "FILE|FOLDER",
                     "Where to write it (default: standard output)");
     arguments.database(database_);
@@ -53,6 +62,7 @@ class ExportCommand final : public Command {
       return nothing_to_export("there are no results yet");
     }
     MGTUNE_ASSIGN(ExchangedResults results, read(*store));
+    if (bundle_) return write_bundle(results, store->path());
     MGTUNE_ASSIGN(const std::vector<Document> documents, format().write(results, to_folder()));
     if (documents.empty()) {
       return nothing_to_export("this store has no such results that the format can hold");
@@ -82,7 +92,35 @@ class ExportCommand final : public Command {
   Result<ExitCode> write(const std::vector<Document>& documents) const {
     if (to_folder()) return write_folder(documents);
     if (documents.size() > 1) return too_many(documents);
-    std::string content = documents.front().content;
+    return write_file(documents.front().content);
+  }
+
+  Result<ExitCode> write_bundle(const ExchangedResults& results,
+                                const std::string& database) const {
+    if (format_ != "tuned") {
+      return invalid_argument("--bundle has tuned tables, so it has no --format " + format_);
+    }
+    if (to_folder()) return invalid_argument("--bundle is one file: -o site.bundle.json.gz");
+    MGTUNE_ASSIGN(const std::vector<Document> documents, format().write(results, true));
+    std::vector<BundlePart> parts;
+    std::map<std::string, int> names;  // GPUs with the same model name can differ otherwise
+    for (const Document& document : documents) {
+      std::string name = document.name;
+      const int count = ++names[document.name];
+      if (count > 1) name.insert(name.find('.'), "-" + std::to_string(count));
+      parts.push_back({name, document.content});
+    }
+    MGTUNE_ASSIGN(std::vector<BundlePart> rules, rules_beside(FileSystem::real(), database));
+    std::ranges::move(rules, std::back_inserter(parts));
+    if (parts.empty()) return nothing_to_export("this store has no picks");
+    utsname names_of_machine{};
+    const std::string host = uname(&names_of_machine) == 0 ? names_of_machine.nodename : "";
+    MGTUNE_ASSIGN(const std::string content, bundle_document(parts, host));
+    for (const BundlePart& part : parts) std::cerr << "bundled " << part.name << '\n';
+    return write_file(content);
+  }
+
+  Result<ExitCode> write_file(std::string content) const {
     if (output_.empty()) {
       std::cout << content;
       return ExitCode::ok;
@@ -126,6 +164,7 @@ class ExportCommand final : public Command {
 
   std::string format_ = "tuned", output_, database_;
   ResultFilter filter_;
+  bool bundle_ = false;
 };
 
 }  // namespace

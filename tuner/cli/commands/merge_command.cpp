@@ -15,10 +15,12 @@ namespace {
 class MergeCommand final : public Command {
  public:
   std::string details() const override {
-    return "OUT keeps its results, or is created; the other files are only read. Merging twice\n"
-           "changes nothing. Results of one GPU with different drivers, compilers or versions of\n"
-           "mgtune stay apart. If two files have a pick of the same problem, the pick of the\n"
-           "later sweep is used.\n"
+    return "OUT keeps its results, or is created; the other files are only read, one at a time.\n"
+           "Merging twice changes nothing. Results of one GPU with different drivers, compilers "
+           "or\n"
+           "versions of mgtune stay apart. If two files have a pick of the same problem, the pick\n"
+           "of the later sweep is used, and of two shards' the faster one, until\n"
+           "'mgtune sweep --finals' has timed them side by side.\n"
            "Example: mgtune merge results.db results.shard-*.db";
   }
   void declare(ArgumentList& arguments) override {
@@ -28,17 +30,17 @@ class MergeCommand final : public Command {
   Result<ExitCode> run(const Invocation&) override {
     if (files_.size() < 2) return invalid_argument("merge: expected OUT and at least one IN");
     const std::string& to = files_.front();
-    std::vector<Store> sources;
     for (std::size_t i = 1; i < files_.size(); ++i) {
       std::error_code missing;
       if (files_[i] == to || std::filesystem::equivalent(files_[i], to, missing)) {
         return invalid_argument("merge: " + files_[i] + " is the output, so it cannot be an input");
       }
-      MGTUNE_ASSIGN(Store source, open_named_results(files_[i]));
-      sources.push_back(std::move(source));
+      // A file that is missing or damaged is named before OUT is made.
+      MGTUNE_TRY(open_named_results(files_[i]).status());
     }
     MGTUNE_TRY(check_folder(to));
     MGTUNE_ASSIGN(Store store, Store::open(to, Store::Mode::read_write));
+    const std::vector<std::string> sources(files_.begin() + 1, files_.end());
     MGTUNE_ASSIGN(const MergeCounts counts, store.merge(sources));
     print(counts, sources.size());
     return ExitCode::ok;
@@ -52,7 +54,8 @@ class MergeCommand final : public Command {
                          {"files", files},
                          {"sweeps", counts.sweeps},
                          {"outcomes", counts.outcomes},
-                         {"picks", counts.picks}})
+                         {"picks", counts.picks},
+                         {"undecided", counts.undecided}})
                        .document_text();
       return;
     }
@@ -60,6 +63,11 @@ class MergeCommand final : public Command {
               << files_.front() << ": added " << counted(counts.sweeps, "sweep") << ", "
               << counted(counts.outcomes, "variant") << " and " << counted(counts.picks, "pick")
               << '\n';
+    if (counts.undecided == 0) return;
+    std::cout << "the shards have different picks of " << counted(counts.undecided, "problem")
+              << ": the fastest by single measurements are kept; the command of the sweep with "
+                 "--finals --db "
+              << files_.front() << " instead of --shard times them side by side\n";
   }
 
   std::vector<std::string> files_;

@@ -64,7 +64,9 @@ class SweepCommand final : public Command {
            "repeats nothing that is known. A family that is given as a folder is\n"
            "compiled and run as native code with your rights: sweep only what you trust. GPUs of\n"
            "one model (--gpu all, --gpu 0,1) share the work; different models are swept one after\n"
-           "the other.\n"
+           "the other. Shards of a sweep visit disjoint parts of all spaces, of equal estimated\n"
+           "time. After them: 'mgtune merge ALL.db *.shard-*.db', then the same command with\n"
+           "'--finals --db ALL.db' instead of --shard.\n"
            "Examples:\n"
            "  mgtune sweep rmsnorm --gpu L4\n"
            "  mgtune sweep rmsnorm.forward --dtype bf16 --problem rows=4096,hidden=8192\n"
@@ -114,8 +116,11 @@ class SweepCommand final : public Command {
     arguments.database(database_);
     arguments.value(
         "--shard", request_.shard, "I/N",
-        "Tune only part I of N, and write a separate file beside the database for 'mgtune "
-        "merge' (default: the task of a Slurm job array)");
+        "Tune only part I of N of the variants, and write a separate file beside the database "
+        "for 'mgtune merge' (default: the task of a Slurm job array)");
+    arguments.flag("--finals", request_.finals,
+                   "Search nothing: time the fastest results that the database has of each problem "
+                   "side by side, and pick. The last step after 'mgtune merge'");
     arguments.choice("--objective", request_.objective, sweep_objectives(), "NAME",
                      "What the pick has least of: time (default), or energy, which measures the "
                      "energy of the finalists, some 4 s each (needs the GPU's energy counter)");

@@ -50,9 +50,30 @@ std::string budget_text(const Budget& budget) {
   return "ends after " + duration_text(budget.seconds.value_or(0));
 }
 
+// What a shard has, and what a merge of all shards may change.
+std::string shard_text(const SweepPlan& plan) {
+  const auto cut = std::ranges::count_if(
+      plan.problems, [](const PlannedProblem& problem) { return problem.part.has_value(); });
+  std::string text = fmt::format(
+      "shard {}: {} of {}{}, {:.3g} % of the estimated time; 'mgtune merge' joins the files of all "
+      "shards\n",
+      plan.shard->text(), plan.problems.size(), counted(plan.all_problems, "problem"),
+      cut == 0 ? "" : fmt::format(" ({} of them in part)", cut), 100 * plan.shard_share);
+  if (cut == 0) return text;
+  return text +
+         "The pick of a problem that several shards have is the fastest of one part, without a "
+         "final: the merge and 'mgtune sweep --finals' decide it\n";
+}
+
 std::string target_text(const std::optional<double>& target) {
   if (!target.has_value()) return "";
   return ", or a problem earlier when a further gain of " + gain_text(*target) + " is unlikely";
+}
+
+std::string work_text(const SweepPlan& plan) {
+  if (plan.options.finals) return "finals among the results that the database has";
+  return fmt::format("{}; {} order, {}", variants_text(plan), plan.options.strategy,
+                     budget_text(plan.options.budget) + target_text(plan.options.target));
 }
 
 std::string pruned_text(const DesignStatistics& design) {
@@ -86,7 +107,9 @@ Json plan_json(const SweepPlan& plan) {
           {"emulation", plan.emulation()},
           {"strategy", plan.options.strategy},
           {"budget", plan.options.budget.text},
-          {"shard", plan.shard.has_value() ? plan.shard->text() : ""}};
+          {"shard", plan.shard.has_value() ? plan.shard->text() : ""},
+          {"shard_share", plan.shard_share},
+          {"finals", plan.options.finals}};
 }
 
 // The rows of the store that belong to the sweep's problems, also to those without a pick.
@@ -162,18 +185,14 @@ std::string device_text(const SweepPlan& plan) {
 }
 
 std::string announcement(const SweepPlan& plan) {
-  std::string text = fmt::format(
-      "{} on {}: {}, {}; {} order, {}\n", operators_text(plan), device_text(plan),
-      counted(static_cast<std::int64_t>(plan.problems.size()), "problem"), variants_text(plan),
-      plan.options.strategy, budget_text(plan.options.budget) + target_text(plan.options.target));
+  std::string text = fmt::format("{} on {}: {}, {}\n", operators_text(plan), device_text(plan),
+                                 counted(std::ssize(plan.problems), "problem"), work_text(plan));
   if (plan.options.method.name == "rotating_events") {
     text += "CUDA events time the kernels, which includes gaps between launches: " +
             plan.options.method.reason + "\n";
   }
   if (plan.shard.has_value()) {
-    text += fmt::format("shard {}: {} of {}; 'mgtune merge' joins the files of all shards\n",
-                        plan.shard->text(), plan.problems.size(),
-                        counted(plan.all_problems, "problem"));
+    text += shard_text(plan);
   }
   if (!plan.emulation()) return text;
   text += "cpu emulation: times test the pipeline; they say nothing about a GPU\n";
@@ -187,10 +206,12 @@ std::string announcement(const SweepPlan& plan) {
 }
 
 Result<std::string> warm_start_text(const SweepPlan& plan, Store& store) {
-  if (!starts_warm(plan.options.strategy) || plan.problems.empty()) return std::string();
+  if (plan.options.finals || !starts_warm(plan.options.strategy) || plan.problems.empty())
+    return std::string();
   const PlannedProblem& first = plan.problems.front();
-  MGTUNE_ASSIGN(const WarmSource source, find_warm_start(store, first.problem, plan.device(),
-                                                         first.space, plan.options.method.name));
+  MGTUNE_ASSIGN(const WarmSource source,
+                find_warm_start(store, first.problem, plan.device(), first.visited(),
+                                plan.options.method.name));
   const bool several = plan.problems.size() > 1;
   if (!source.variants.empty()) {
     return fmt::format(
@@ -281,8 +302,11 @@ std::string summary_text(const FinishedSweep& sweep, const std::string& show_fai
   const std::string problems = counted(summary.problems, "problem");
   std::string text;
   for (const std::string& skipped : summary.skipped) text += "skipped " + skipped + "\n";
-  if (summary.evaluated == 0 && summary.compiled == 0 && !summary.stopped_early &&
-      !summary.ended_by_budget) {
+  if (sweep.plan->options.finals) {
+    text += fmt::format("picked among {} of {} in {}\n", counted(summary.reused, "variant"),
+                        problems, duration_text(sweep.seconds));
+  } else if (summary.evaluated == 0 && summary.compiled == 0 && !summary.stopped_early &&
+             !summary.ended_by_budget) {
     text += fmt::format("nothing to do: all {} of {} are known; compiled 0, measured 0\n",
                         counted(summary.reused, "variant"), problems);
   } else {

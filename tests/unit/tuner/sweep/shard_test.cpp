@@ -10,19 +10,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(Shard, EachProblemIsOfOneShard) {
-  for (std::size_t problem = 0; problem < 10; ++problem) {
-    int takers = 0;
-    for (std::int64_t index = 1; index <= 4; ++index) {
-      takers += Shard{index, 4}.has_problem(problem) ? 1 : 0;
-    }
-    EXPECT_EQ(takers, 1);
-  }
-  EXPECT_TRUE((Shard{1, 4}.has_problem(0)));
-  EXPECT_TRUE((Shard{4, 4}.has_problem(7)));
-  EXPECT_TRUE((Shard{1, 1}.has_problem(7)));
-}
-
 TEST(Shard, ItsFileLiesBesideTheDatabase) {
   const Shard shard{2, 4};
   EXPECT_EQ(shard.path("/data/results.db"), "/data/results.shard-2-of-4.db");
