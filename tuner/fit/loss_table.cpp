@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "fit/measurements.h"
 #include "selection/admission.h"
-#include "selection/evidence.h"
-#include "selection/variant_selection.h"
+#include "selection/failed_variants.h"
+#include "selection/gpu_similarity.h"
 
 namespace mgtune {
 namespace {
@@ -34,9 +35,9 @@ std::vector<std::size_t> order_by_text(const std::vector<std::string>& texts) {
 class FitDataReader {
  public:
   FitDataReader(const Operator& op, const GpuRecord& gpu, const MeasuredRows& measured)
-      : evidence_(decode_evidence(op, {}, measured)),
+      : measurements_(decode_measurements(op, measured)),
         limits_(device_of(gpu).limits),
-        on_gpu_(same_gpus(evidence_, gpu)) {
+        on_gpu_(same_gpus(measurements_, gpu)) {
     data_.op = &op;
     data_.gpu = gpu;
   }
@@ -59,18 +60,18 @@ class FitDataReader {
  private:
   static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 
-  bool counts(const Evidence::Row& row) const {
+  bool counts(const Measurements::Row& row) const {
     return on_gpu_[row.gpu] && row.median_ns > 0 && !failed_[row.variant];
   }
 
   void find_best() {
-    failed_.assign(evidence_.variants.size(), false);
-    for (const Evidence::Row& row : evidence_.rows) {
+    failed_.assign(measurements_.variants.size(), false);
+    for (const Measurements::Row& row : measurements_.rows) {
       if (on_gpu_[row.gpu] && rules_out(row.outcome)) failed_[row.variant] = true;
     }
-    best_ns_.assign(evidence_.problems.size(), 0);
-    timed_.assign(evidence_.problems.size(), 0);
-    for (const Evidence::Row& row : evidence_.rows) {
+    best_ns_.assign(measurements_.problems.size(), 0);
+    timed_.assign(measurements_.problems.size(), 0);
+    for (const Measurements::Row& row : measurements_.rows) {
       if (!counts(row)) continue;
       double& best = best_ns_[row.problem];
       best = best > 0 ? std::min(best, row.median_ns) : row.median_ns;
@@ -80,18 +81,18 @@ class FitDataReader {
 
   void sort_problems() {
     std::vector<std::string> texts;
-    for (const Problem& problem : evidence_.problems) texts.push_back(problem.text());
+    for (const Problem& problem : measurements_.problems) texts.push_back(problem.text());
     problem_place_.assign(texts.size(), kNone);
     for (const std::size_t i : order_by_text(texts)) {
       if (timed_[i] < 2) continue;
       problem_place_[i] = data_.problems.size();
-      data_.problems.push_back(evidence_.problems[i]);
+      data_.problems.push_back(measurements_.problems[i]);
     }
   }
 
   void sort_candidates() {
-    std::vector<bool> is_candidate(evidence_.variants.size(), false);
-    for (const Evidence::Row& row : evidence_.rows) {
+    std::vector<bool> is_candidate(measurements_.variants.size(), false);
+    for (const Measurements::Row& row : measurements_.rows) {
       if (!counts(row) || problem_place_[row.problem] == kNone) continue;
       ++data_.measurements;
       if (loss_against(best_ns_[row.problem], row.median_ns) <= kCandidateLoss) {
@@ -99,14 +100,14 @@ class FitDataReader {
       }
     }
     std::vector<std::string> texts;
-    for (const Variant& variant : evidence_.variants) {
+    for (const Variant& variant : measurements_.variants) {
       texts.push_back(variant_text(*data_.op, variant));
     }
     variant_place_.assign(texts.size(), kNone);
     for (const std::size_t i : order_by_text(texts)) {
       if (!is_candidate[i]) continue;
       variant_place_[i] = data_.variants.size();
-      data_.variants.push_back(evidence_.variants[i]);
+      data_.variants.push_back(measurements_.variants[i]);
     }
   }
 
@@ -114,7 +115,7 @@ class FitDataReader {
     LossTable& table = data_.table;
     table.variants = data_.variants.size();
     table.losses.assign(data_.problems.size() * table.variants, -1);  // -1: no row
-    for (const Evidence::Row& row : evidence_.rows) {
+    for (const Measurements::Row& row : measurements_.rows) {
       const std::size_t problem = problem_place_[row.problem];
       const std::size_t variant = variant_place_[row.variant];
       if (!on_gpu_[row.gpu] || problem == kNone || variant == kNone) continue;
@@ -134,27 +135,27 @@ class FitDataReader {
 
   void fill_ladder() {
     data_.table.ladder.assign(data_.problems.size(), static_cast<float>(kUnmeasuredLoss));
-    std::vector<std::size_t> wanted(data_.problems.size(), kNone);  // of the evidence's variants
+    std::vector<std::size_t> wanted(data_.problems.size(), kNone);  // of the measured variants
     for (std::size_t p = 0; p < data_.problems.size(); ++p) {
       const Problem& problem = data_.problems[p];
       for (const Variant& variant : default_ladder(problem.binding(), limits_)) {
         if (!may_serve(problem, variant, limits_)) continue;
-        const auto known = std::ranges::find(evidence_.variants, variant);
-        if (known == evidence_.variants.end()) break;
-        wanted[p] = static_cast<std::size_t>(known - evidence_.variants.begin());
+        const auto known = std::ranges::find(measurements_.variants, variant);
+        if (known == measurements_.variants.end()) break;
+        wanted[p] = static_cast<std::size_t>(known - measurements_.variants.begin());
         if (!failed_[wanted[p]]) break;
       }
     }
-    for (const Evidence::Row& row : evidence_.rows) {
+    for (const Measurements::Row& row : measurements_.rows) {
       const std::size_t problem = problem_place_[row.problem];
       if (!counts(row) || problem == kNone || wanted[problem] != row.variant) continue;
       data_.table.ladder[problem] = loss_against(best_ns_[row.problem], row.median_ns);
     }
   }
 
-  const Evidence evidence_;
+  const Measurements measurements_;
   const DeviceLimits limits_;
-  const std::vector<bool> on_gpu_;                          // of the evidence's GPUs
+  const std::vector<bool> on_gpu_;                          // of the measurements' GPUs
   std::vector<bool> failed_;                                // of its variants
   std::vector<double> best_ns_;                             // of its problems
   std::vector<std::size_t> timed_;                          // of its problems: variants with a time

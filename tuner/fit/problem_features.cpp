@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "selection/variant_selection.h"
+#include "selection/gpu_similarity.h"
 
 namespace mgtune {
 namespace {

@@ -44,7 +44,7 @@ Result<std::vector<TunedTable>> all_tables(const PackRequest& request, Catalog& 
   if (!request.table.empty()) {
     MGTUNE_ASSIGN(const std::string text, read_document(FileSystem::real(), request.table));
     MGTUNE_TRY(read_rows(request.table, text, catalog, opened));
-    opened.failed.add(user_failures("", opened.notes));
+    opened.failed.add(user_failures(opened.notes));
   } else {
     MGTUNE_ASSIGN(opened, open_rows(request.database, catalog));
   }
