@@ -51,6 +51,32 @@ TEST_F(CliFitTest, RulesComeFromRecordedResultsAndAreShown) {
   EXPECT_EQ(json["rules"][0]["left_out_problem"]["problems"], 4);
 }
 
+TEST_F(CliFitTest, ASweepForRulesOfProblemsDrawnAtRandomIsFittedAndExplained) {
+  const std::vector<std::string> sweep = {
+      "sweep", "swiglu.forward", "--gpu", "cpu",      "--dtype",
+      "f32",   "--for-rules",    "4",     "--ranges", "rows=1:32,hidden=64:256:64"};
+  const auto with = [&](std::vector<std::string> more) {
+    std::vector<std::string> words = sweep;
+    words.insert(words.end(), more.begin(), more.end());
+    return mgtune_.run(words);
+  };
+  const nlohmann::json planned = with({"--dry-run", "--json"}).json()["dry_run"][0]["problems"];
+  EXPECT_EQ(planned.size(), 4U);
+  const Ended swept = with({"--budget", "3", "--json"});
+  ASSERT_EQ(swept.exit_code, 0) << swept;
+  EXPECT_EQ(swept.json()["sweeps"][0]["problems"], 4);
+  const Ended again = with({"--budget", "3", "--json"});
+  ASSERT_EQ(again.exit_code, 0) << again;
+  EXPECT_EQ(again.json()["sweeps"][0]["problems"], 4) << "the same seed draws the same problems";
+  ASSERT_EQ(mgtune_.run({"fit", "swiglu.forward"}).exit_code, 0);
+  const Ended at = mgtune_.run(
+      {"explain", "swiglu.forward", "--gpu", "cpu", "--problem", "rows=7,hidden=4096,T=f32"});
+  EXPECT_THAT(at.out, HasSubstr("chosen    rules: rules of cpu, fitted to 4 problems"));
+  EXPECT_THAT(with({"--problem", "rows=4,hidden=64"}).err, HasSubstr("--for-rules draws"));
+  EXPECT_THAT(mgtune_.run({"sweep", "swiglu", "--ranges", "rows=1:2"}).err,
+              HasSubstr("--ranges goes with --for-rules"));
+}
+
 TEST_F(CliFitTest, WrongWordsAreRefusedWithThoseThatExist) {
   import_swiglu();
   const Ended gpu = mgtune_.run({"fit", "swiglu.forward", "--gpu", "L4"});

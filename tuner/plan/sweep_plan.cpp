@@ -22,6 +22,7 @@
 #include "measure/timing_method_probe.h"
 #include "plan/absent_gpu.h"
 #include "plan/problem_set.h"
+#include "plan/random_problems.h"
 #include "search/search.h"
 #include "selection/variant_selection.h"
 #include "space/narrowing.h"
@@ -178,12 +179,45 @@ Result<Narrowings> parse_where(const std::vector<std::string>& conditions,
   return narrowings;
 }
 
+// All problems of the request.
+Result<std::vector<Problem>> requested_problems(const SweepRequest& request,
+                                                const std::vector<const Operator*>& operators,
+                                                const ProblemRequest& wanted, DeviceKind device) {
+  if (request.for_rules == 0) return make_problems(operators, wanted, device);
+  std::vector<Problem> all;
+  for (const Operator* op : operators) {
+    MGTUNE_ASSIGN(std::vector<Problem> drawn,
+                  draw_problems(*op,
+                                {static_cast<std::size_t>(request.for_rules), request.ranges,
+                                 wanted.dtypes, request.seed},
+                                device));
+    std::ranges::move(drawn, std::back_inserter(all));
+  }
+  return all;
+}
+
+Status check_for_rules(const SweepRequest& request) {
+  constexpr std::uint64_t kMost = 10'000;
+  if (request.for_rules > kMost) {
+    return invalid_argument(fmt::format("--for-rules: at most {} problems", kMost));
+  }
+  if (request.for_rules > 0 && (!request.problems.empty() || !request.shapes.empty())) {
+    return invalid_argument(
+        "--for-rules draws the problems, so it goes with neither --problem nor --shapes");
+  }
+  if (request.for_rules == 0 && !request.ranges.empty()) {
+    return invalid_argument("--ranges goes with --for-rules N");
+  }
+  return {};
+}
+
 // The problems of the request, or of its shard.
 Status add_problems(const SweepRequest& request, const std::vector<const Operator*>& operators,
                     const ProblemRequest& wanted, SweepPlan& plan) {
   const DeviceInfo& device = plan.device();
   MGTUNE_ASSIGN(const Narrowings narrowings, parse_where(request.where, operators));
-  MGTUNE_ASSIGN(std::vector<Problem> all, make_problems(operators, wanted, device.kind));
+  MGTUNE_ASSIGN(std::vector<Problem> all,
+                requested_problems(request, operators, wanted, device.kind));
   MGTUNE_ASSIGN(plan.shard, shard_of(request));
   plan.all_problems = std::ssize(all);
   std::vector<Problem> problems;
@@ -212,6 +246,7 @@ Result<SweepPlan> plan_for(const std::vector<DeviceInfo>& devices, const SweepRe
   options.kernel = request.kernel;
   options.seed = request.seed;
   options.counters = request.counters;
+  options.shares_variants = request.for_rules > 0;
   options.objective = request.objective == "energy" ? Objective::energy : Objective::time;
   MGTUNE_ASSIGN(options.retry, parse_retry(request.retry));
   const char* default_budget = plan.emulation() ? kEmulationBudget : kGpuBudget;
@@ -320,6 +355,7 @@ Result<std::vector<SweepPlan>> make_sweep_plans(const SweepRequest& request, Cat
   }
   if (!request.budget.empty()) MGTUNE_TRY(parse_budget(request.budget).status());
   MGTUNE_TRY(check_method(request.method));
+  MGTUNE_TRY(check_for_rules(request));
   MGTUNE_TRY(parse_retry(request.retry).status());
   MGTUNE_ASSIGN(const ProblemRequest wanted, problem_request(request));
   MGTUNE_ASSIGN(const std::vector<const Operator*> operators,

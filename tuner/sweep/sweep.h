@@ -47,8 +47,9 @@ struct SweepOptions {
   Budget budget;
   std::optional<double> target;  // a problem ends if a further gain of 1 - target is unlikely
   TimingMethod method;
-  std::set<Outcome> retry;  // variants whose row has one of these outcomes are tried again
-  bool counters = false;    // read hardware counters for the finalists
+  std::set<Outcome> retry;       // variants whose row has one of these outcomes are tried again
+  bool shares_variants = false;  // measure at each problem what was fast at others, for rules
+  bool counters = false;         // read hardware counters for the finalists
   Objective objective = Objective::time;
   std::string command;  // as typed
   std::string program;  // absolute path of mgtune, to start workers
