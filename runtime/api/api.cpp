@@ -120,10 +120,8 @@ Result<std::string> explanation(const mgr_plan_t& plan, std::span<const std::int
     text += fmt::format("expected  {:.2f} us at the tuned problem{}\n", why.expected_ns / 1e3,
                         device.kind == DeviceKind::cpu ? " (emulation)" : "");
   }
-  if (why.slowdown >= 0) {
-    text += fmt::format("regret    {:.1f} % over the best variant, both measured alone\n",
-                        100 * why.slowdown);
-  }
+  for (const std::string& line : why.lines) text += line + '\n';
+  if (!why.improvement.empty()) text += "improve   " + why.improvement + '\n';
   return text + fmt::format("device    {}\n", device.name) + plan.source_lines;
 }
 

@@ -3,38 +3,36 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace mgtune {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kLadder = 1e12;  // above every distance of a row
+constexpr double kRanked = 1e6;   // above every distance of a row
+constexpr double kLadder = 1e12;  // above every rank
 
 }  // namespace
 
 DispatchTable::DispatchTable(const Operator& op, std::size_t variants,
-                             std::vector<DispatchRow> rows)
-    : variants_(variants), rows_(std::move(rows)) {
-  if (rows_.size() > kMaxRows) rows_.erase(rows_.begin() + kMaxRows, rows_.end());
-  std::ranges::stable_sort(rows_, {}, &DispatchRow::variant);
-  for (std::size_t variant = 0; variant < first_row_.size(); ++variant) {
-    first_row_[variant] = static_cast<std::size_t>(
-        std::ranges::lower_bound(rows_, variant, {}, &DispatchRow::variant) - rows_.begin());
+                             std::vector<DispatchRow> rows, std::unique_ptr<const PlanRules> rules,
+                             std::vector<std::vector<std::size_t>> ranked,
+                             std::vector<std::size_t> ladder_places)
+    : variants_(variants),
+      rows_(std::move(rows)),
+      rules_(std::move(rules)),
+      ranked_(std::move(ranked)) {
+  for (std::size_t variant = 0; variant < variants; ++variant) {
+    const std::size_t place = ladder_places.empty() ? variant : ladder_places[variant];
+    last_[variant] = kLadder + static_cast<double>(place);
   }
-  // A dim in which all rows agree adds the same to every distance: leave it out.
+  if (rows_.size() > kMaxRows) rows_.erase(rows_.begin() + kMaxRows, rows_.end());
   for (const Dim& dim : op.dims) {
-    if (dim.kind == DimKind::fixed || slots_.size() == kMaxDims) continue;
-    const auto slot = std::size_t(dim.slot);
-    const bool differs = std::any_of(rows_.begin(), rows_.end(), [&](const DispatchRow& row) {
-      return row.slots[slot] != rows_.front().slots[slot];
-    });
-    if (differs) slots_.push_back(slot);
+    const bool counts = dim.kind != DimKind::fixed && !dim.fallback;
+    if (counts && slots_.size() < kMaxDims) slots_.push_back(std::size_t(dim.slot));
   }
   for (const DispatchRow& row : rows_) {
-    distances_.push_back(row.distance);
-    for (const std::size_t slot : slots_) {
-      logarithms_.push_back(log_extent(row.slots[slot]));
-    }
+    for (const std::size_t slot : slots_) logarithms_.push_back(log_extent(row.slots[slot]));
   }
 }
 
@@ -45,20 +43,28 @@ DispatchTable::Logarithms DispatchTable::logarithms_of(std::span<const std::int6
 }
 
 double DispatchTable::row_distance(std::size_t row, const Logarithms& at) const {
-  double distance = distances_[row];
+  static const double kBound = std::log2(kNearFactor) + 1e-9;
+  double distance = rows_[row].distance;
   const double* logarithm = logarithms_.data() + row * slots_.size();
-  for (std::size_t i = 0; i < slots_.size(); ++i) distance += std::abs(logarithm[i] - at[i]);
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    const double apart = std::abs(logarithm[i] - at[i]);
+    if (apart > kBound) return kInfinity;
+    distance += apart;
+  }
   return distance;
 }
 
 void DispatchTable::measure(std::span<const std::int64_t> slots, Distances& distances) const {
+  distances = last_;
+  if (rules_ != nullptr && !ranked_.empty()) {
+    double rank = kRanked;
+    for (const std::size_t variant : ranked_[rules_->find(slots)]) distances[variant] = rank++;
+  }
+  if (rows_.empty()) return;
   const Logarithms at = logarithms_of(slots);
-  for (std::size_t variant = 0; variant < variants_; ++variant) {
-    double best = kLadder + static_cast<double>(variant);
-    for (std::size_t row = first_row_[variant]; row < first_row_[variant + 1]; ++row) {
-      best = std::min(best, row_distance(row, at));
-    }
-    distances[variant] = best;
+  for (std::size_t row = 0; row < rows_.size(); ++row) {
+    double& distance = distances[rows_[row].variant];
+    distance = std::min(distance, row_distance(row, at));
   }
 }
 
@@ -74,12 +80,18 @@ const DispatchRow* DispatchTable::nearest_row(std::size_t variant,
   const Logarithms at = logarithms_of(slots);
   const DispatchRow* nearest = nullptr;
   double smallest = kInfinity;
-  for (std::size_t row = first_row_[variant]; row < first_row_[variant + 1]; ++row) {
-    if (row_distance(row, at) >= smallest) continue;
+  for (std::size_t row = 0; row < rows_.size(); ++row) {
+    if (rows_[row].variant != variant || row_distance(row, at) >= smallest) continue;
     smallest = row_distance(row, at);
     nearest = &rows_[row];
   }
   return nearest;
+}
+
+bool DispatchTable::is_ranked(std::size_t variant, std::span<const std::int64_t> slots) const {
+  if (rules_ == nullptr || ranked_.empty()) return false;
+  const std::vector<std::size_t>& ranked = ranked_[rules_->find(slots)];
+  return std::ranges::find(ranked, variant) != ranked.end();
 }
 
 }  // namespace mgtune

@@ -67,18 +67,26 @@ struct Plan::State {
     return {};
   }
 
-  // What a row of the table says of a launch near it.
-  void explain(const DispatchRow& row, const Shape& shape, Explanation& explanation) const {
+  // Why the variant with this number is tried for the shape.
+  void explain(std::size_t variant, const Shape& shape, Explanation& explanation) const {
     const auto here = std::span(shape.slots).first(binding.slots.size());
-    const bool is_there = std::ranges::equal(here, row.slots);
-    explanation.step = row.step;
-    if (row.step == SelectionStep::exact && !is_there) {
-      explanation.step = SelectionStep::nearest_problem;
+    const Problem problem{binding.op, {here.begin(), here.end()}};
+    const DeviceInfo& info = device.info();
+    const Rules* rules = table.rules() == nullptr ? nullptr : &table.rules()->rules();
+    if (const DispatchRow* row = table.nearest_row(variant, shape.slots); row != nullptr) {
+      const bool is_there = std::ranges::equal(here, row->slots);
+      explanation.step = is_there ? SelectionStep::exact : SelectionStep::near_problem;
+      explanation.reason = row->reason;
+      if (is_there) explanation.expected_ns = row->expected_ns;
+    } else if (table.is_ranked(variant, shape.slots)) {
+      explanation.step = table.rules()->is_of_this_gpu() ? SelectionStep::rules
+                                                         : SelectionStep::rules_of_other_gpu;
+      explanation.reason = describe(*rules);
+      explanation.lines = rules_lines(*rules, problem, info);
+    } else {
+      explanation.reason = "no tuned problem is near, and no rules choose a variant of the plan";
     }
-    explanation.reason = row.reason;
-    if (explanation.step != SelectionStep::exact) return;
-    explanation.expected_ns = row.expected_ns;
-    explanation.slowdown = row.slowdown;
+    explanation.improvement = improvement_text(explanation.step, problem, rules, info);
   }
 
   Status nothing_serves(const LaunchArguments& arguments, const Shape& shape) const {
@@ -111,7 +119,9 @@ Result<std::unique_ptr<Plan>> Plan::make(SharedModules& modules, Builder& builde
     rest_bytes = std::max(rest_bytes, bound.bytes - bound.zeroed_bytes);
   }
   workspace.bytes = workspace.zeroed_bytes + rest_bytes;
-  DispatchTable table(*binding.op, loaded.variants.size(), std::move(loaded.rows));
+  DispatchTable table(*binding.op, loaded.variants.size(), std::move(loaded.rows),
+                      std::move(loaded.rules), std::move(loaded.ranked),
+                      std::move(loaded.ladder_places));
   return std::unique_ptr<Plan>(new Plan(std::unique_ptr<State>(
       new State{modules.device(), binding, std::move(dims), std::move(loaded.variants),
                 std::move(table), std::move(loaded.left_out), workspace})));
@@ -153,14 +163,8 @@ Result<Plan::Explanation> Plan::explain(const std::vector<std::int64_t>& dims) c
     const std::size_t index = state_->table.pop_nearest(distances);
     const LoadedVariant& variant = *state_->variants[index];
     if (!variant.serves(arguments)) continue;
-    Explanation explanation{variant.text(), SelectionStep::default_ladder, ""};
-    if (const DispatchRow* row = state_->table.nearest_row(index, shape.slots); row != nullptr) {
-      state_->explain(*row, shape, explanation);
-    } else {
-      explanation.reason = state_->table.has_rows()
-                               ? "no tuned variant of the plan serves these dims"
-                               : "no tuned variant for these dtypes and flags serves this binding";
-    }
+    Explanation explanation{variant.text(), SelectionStep::default_ladder, "", 0, {}, ""};
+    state_->explain(index, shape, explanation);
     for (const std::string& failure : state_->left_out) {
       explanation.reason += "; left out: " + failure;
     }

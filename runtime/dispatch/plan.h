@@ -1,10 +1,10 @@
 // Plan: an operator with static dims, dtypes and flags bound, ready to launch any shape in its
 // ranges.
 //
-// make() selects, builds and loads a few variants: those that lose least over the ranges, a ladder
-// variant, and one that serves any alignment and stride. launch() looks up the variant for
-// the dims, checks alignment and launches; it never compiles, allocates, locks or synchronizes.
-// Immutable after make(): any number of threads launch one plan.
+// make() selects, builds and loads a few variants: those of tuned problems near the ranges, those
+// of the rules, a ladder variant, and one that serves any alignment and stride. launch() looks up
+// the variant for the dims, checks alignment and launches; it never compiles, allocates, locks or
+// synchronizes. Immutable after make(): any number of threads launch one plan.
 
 #pragma once
 
@@ -54,9 +54,9 @@ class Plan {
     std::string variant;
     SelectionStep step;
     std::string reason;
-    // Measured at these dims; 0 and -1 if that is not known, as at all dims that nobody measured.
-    double expected_ns = 0;
-    double slowdown = -1;  // over the best variant
+    double expected_ns = 0;          // measured at these dims; 0 if nobody measured them
+    std::vector<std::string> lines;  // of a choice by rules: the way through the tree, the loss
+    std::string improvement;         // what would improve the choice; "" if nothing would
   };
   Result<Explanation> explain(const std::vector<std::int64_t>& dims) const;
 

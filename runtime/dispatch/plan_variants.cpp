@@ -9,20 +9,18 @@
 #include <string>
 
 #include "selection/admission.h"
-#include "selection/selector.h"
 
 namespace mgtune {
 namespace {
 
-constexpr std::size_t kMaxTuned = 5;  // variants; the rest of kMaxPlanVariants is the ladder's
-constexpr std::size_t kMaxPoints = DispatchTable::kMaxRows;  // of the ranges that are looked at
-constexpr std::size_t kSteps = 16;                           // between their ends
-constexpr double kSmallestGain = 1e-3;  // of the risk, for one more variant to be loaded
+// Of kMaxPlanVariants. The rest is the ladder's.
+constexpr std::size_t kMaxTuned = 4, kMaxOfRules = 4;
+constexpr std::size_t kMaxPoints = 32;  // of the ranges, at which the ladder is looked at
 
 constexpr const char* kOtherBuild = ", with another build of the same variant";
-constexpr const char* kOtherDriver = ", measured with another driver";
 
-using VariantGain = std::pair<Variant, double>;
+// What another set of optional tensors adds to the distance of a tuned problem.
+constexpr double kOtherPresence = 0.5;
 
 struct Wanted {
   Variant variant;
@@ -38,13 +36,12 @@ std::int64_t between(const DimRange& range, double fraction) {
   return std::clamp(static_cast<std::int64_t>(std::exp(at) + 1e-6), range.low, range.high);
 }
 
-// The problems by which a plan is judged, at most kMaxPoints, each once: the ends and the geometric
-// middle of its ranges, then `measured` (the nearest first) clamped into the ranges, then `steps`
-// between the ends. A point that breaks a constraint of the operator is left out, because nobody
-// can ask for it. If all are left out, the result is the first failure.
+// The problems at which the ladder is looked at, at most kMaxPoints, each once: the ends and the
+// geometric middle of the ranges, then `tuned` clamped into the ranges. A point that breaks a
+// constraint of the operator is left out, because nobody can ask for it. If all are left out, the
+// result is the first failure.
 Result<std::vector<Problem>> plan_points(const PlanRequest& request,
-                                         const std::vector<const Problem*>& measured,
-                                         std::size_t steps) {
+                                         const std::vector<const TunedEntry*>& tuned) {
   std::vector<Problem> points;
   Status first_failure;
   const auto add = [&](const auto& value_in) {
@@ -66,14 +63,10 @@ Result<std::vector<Problem>> plan_points(const PlanRequest& request,
   add([](const DimRange& range, std::size_t) { return range.high; });
   add([](const DimRange& range, std::size_t) { return range.low; });
   add([](const DimRange& range, std::size_t) { return between(range, 0.5); });
-  for (const Problem* problem : measured) {
+  for (const TunedEntry* entry : tuned) {
     add([&](const DimRange& range, std::size_t slot) {
-      return std::clamp(problem->slots[slot], range.low, range.high);
+      return std::clamp(entry->problem.slots[slot], range.low, range.high);
     });
-  }
-  for (std::size_t step = 1; step < steps; ++step) {
-    const double fraction = static_cast<double>(step) / static_cast<double>(steps);
-    add([&](const DimRange& range, std::size_t) { return between(range, fraction); });
   }
   if (points.empty() && !first_failure.ok()) return first_failure;
   return points;
@@ -85,11 +78,12 @@ class PlanLoader {
       : request_(request),
         op_(*request.binding.op),
         info_(request.modules.device().info()),
-        tuned_distances_(tuned_distances(request.binding, info_, request.evidence.tuned)) {}
+        here_(gpu_record(info_)) {}
 
   Result<PlanVariants> load() {
-    MGTUNE_TRY(find_points());
-    rank_points();
+    find_picks();
+    find_rules();
+    MGTUNE_ASSIGN(points_, plan_points(request_, picks_));
     std::vector<Wanted> wanted;
     for (bool complete = false; !complete;) {
       wanted = choose();
@@ -101,6 +95,11 @@ class PlanLoader {
     for (const Wanted& one : wanted)
       result.variants.push_back(std::move(loaded_[text(one.variant)]));
     add_rows(result);
+    rank_leaves(result);
+    for (const auto& variant : result.variants) {
+      const auto place = std::ranges::find(ladder_, variant->variant()) - ladder_.begin();
+      result.ladder_places.push_back(static_cast<std::size_t>(place));
+    }
     for (auto& [variant, failure] : failed_)
       result.left_out.push_back(variant + ": " + failure.message());
     return result;
@@ -110,27 +109,38 @@ class PlanLoader {
   std::string text(const Variant& variant) const { return variant_text(op_, variant); }
   // It did not fail here, neither while it was built and loaded nor in the measurements.
   bool is_usable(const Variant& variant) const {
-    return !failed_.contains(text(variant)) && !selector_->has_failed(variant);
+    const std::string name = text(variant);
+    return !failed_.contains(name) &&
+           !request_.evidence.failed.find(here_, op_.full_name(), name).has_value();
   }
 
-  Status find_points() {
-    std::vector<const Problem*> measured;
-    for (const TunedDistance& pick : tuned_distances_) measured.push_back(&pick.entry->problem);
-    MGTUNE_ASSIGN(points_, plan_points(request_, measured, 0));
-    selector_.emplace(points_[points_.size() / 2], info_, request_.evidence);
-    if (!selector_->has_model()) return {};
-    MGTUNE_ASSIGN(points_, plan_points(request_, measured, kSteps));
-    selector_->focus_on(std::span(points_).first(std::min<std::size_t>(points_.size(), 3)));
-    return {};
-  }
-
-  void rank_points() {
-    for (const Problem& point : points_) {
-      ranked_.push_back(selector_->rank(point));
-      std::erase_if(ranked_.back(), [](const SelectedVariant& candidate) {
-        return candidate.step == SelectionStep::default_ladder;
-      });
+  // Those that are near a shape in the ranges; the nearest to the middle of the ranges first.
+  void find_picks() {
+    std::vector<std::pair<double, const TunedEntry*>> near;
+    for (const TunedEntry* entry : usable_picks(request_.binding, info_, request_.evidence)) {
+      Slots nearest = entry->problem.slots;
+      double from_middle = same_presence(op_, request_.binding.slots, nearest) ? 0 : kOtherPresence;
+      std::size_t index = 0;
+      for (const Dim& dim : op_.dims) {
+        if (dim.kind == DimKind::fixed) continue;
+        const DimRange& range = request_.ranges[index++];
+        if (range.low > range.high) continue;
+        std::int64_t& value = nearest[std::size_t(dim.slot)];
+        from_middle += std::abs(log_extent(value) - log_extent(between(range, 0.5)));
+        value = std::clamp(value, range.low, range.high);
+      }
+      if (is_near(op_, entry->problem.slots, nearest)) near.emplace_back(from_middle, entry);
     }
+    std::ranges::stable_sort(near, {}, &std::pair<double, const TunedEntry*>::first);
+    for (const auto& [distance, entry] : near) picks_.push_back(entry);
+  }
+
+  void find_rules() {
+    const std::shared_ptr<const Rules> rules = rules_for(info_, request_.evidence);
+    if (rules == nullptr) return;
+    auto here = std::make_unique<PlanRules>(rules, request_.binding, request_.ranges, info_);
+    if (here->leaves().empty() || (request_.strict && !here->is_of_this_gpu())) return;
+    rules_ = std::move(here);
   }
 
   // The same point with every dim that has a default, such as a stride, one larger.
@@ -159,9 +169,12 @@ class PlanLoader {
       want_default(with_odd_strides(point), true);
     }
     std::vector<Wanted> wanted;
-    for (Variant& variant : least_regret()) wanted.push_back({std::move(variant), false});
+    for (Variant& variant : of_picks()) add(wanted, {std::move(variant), false});
+    for (Variant& variant : of_rules()) add(wanted, {std::move(variant), false});
     for (Wanted& one : ladder) {
-      if (wanted.size() < kMaxPlanVariants) add(wanted, std::move(one));
+      const bool is_known =
+          std::ranges::find(wanted, one.variant, &Wanted::variant) != wanted.end();
+      if (is_known || wanted.size() < kMaxPlanVariants) add(wanted, std::move(one));
     }
     return wanted;
   }
@@ -175,43 +188,46 @@ class PlanLoader {
     to.push_back(std::move(wanted));
   }
 
-  // The cost of using the candidate at a point: its risk if that was estimated, otherwise its place
-  // in the ranking.
-  static double cost(const SelectedVariant& candidate, std::size_t place) {
-    if (candidate.risk < SelectedVariant::kUnknownRisk) return candidate.risk;
-    return SelectedVariant::kUnknownRisk + static_cast<double>(place);
+  bool may_run(const Variant& variant) const {
+    return std::ranges::any_of(
+        points_, [&](const Problem& point) { return may_serve(point, variant, info_.limits); });
   }
 
-  // The few variants that together cost least over the points, the one that saves most first.
-  std::vector<Variant> least_regret() const {
+  // The variants that serve most of the tuned problems, at most kMaxTuned.
+  std::vector<Variant> of_picks() const {
+    std::vector<std::pair<Variant, std::size_t>> counted;  // the nearest first
+    for (const TunedEntry* entry : picks_) {
+      const auto known =
+          std::ranges::find(counted, entry->variant, &std::pair<Variant, std::size_t>::first);
+      if (known != counted.end()) {
+        ++known->second;
+      } else if (is_usable(entry->variant) && may_run(entry->variant)) {
+        counted.emplace_back(entry->variant, 1);
+      }
+    }
+    std::ranges::stable_sort(counted, std::greater(), &std::pair<Variant, std::size_t>::second);
     std::vector<Variant> chosen;
-    std::vector<double> costs(points_.size(), 2.0 * SelectedVariant::kUnknownRisk + kMaxPoints);
-    while (chosen.size() < kMaxTuned) {
-      std::vector<VariantGain> gains;
-      for (std::size_t i = 0; i < points_.size(); ++i) {
-        for (std::size_t place = 0; place < std::min(ranked_[i].size(), kMaxPoints); ++place) {
-          const SelectedVariant& candidate = ranked_[i][place];
-          const double gain = costs[i] - cost(candidate, place);
-          if (gain <= 0 || !is_usable(candidate.variant)) continue;
-          const auto known = std::ranges::find(gains, candidate.variant, &VariantGain::first);
-          if (known == gains.end()) {
-            gains.emplace_back(candidate.variant, gain);
-          } else {
-            known->second += gain;
-          }
-        }
-      }
-      const auto best = std::ranges::max_element(gains, {}, &VariantGain::second);
-      if (best == gains.end() ||
-          best->second < kSmallestGain * static_cast<double>(points_.size())) {
+    for (auto& [variant, count] : counted) {
+      if (chosen.size() < kMaxTuned) chosen.push_back(std::move(variant));
+    }
+    return chosen;
+  }
+
+  // The first usable variant of each leaf that a shape in the ranges can reach; the leaves with
+  // most problems first.
+  std::vector<Variant> of_rules() const {
+    std::vector<Variant> chosen;
+    if (rules_ == nullptr) return chosen;
+    std::vector<const RuleNode*> leaves = rules_->leaves();
+    std::ranges::stable_sort(leaves, std::greater(),
+                             [](const RuleNode* leaf) { return leaf->left_out.problems; });
+    for (const RuleNode* leaf : leaves) {
+      for (const std::size_t place : leaf->ranking) {
+        const Variant& variant = rules_->rules().variants[place];
+        if (!is_usable(variant) || !may_run(variant)) continue;
+        const bool is_known = std::ranges::find(chosen, variant) != chosen.end();
+        if (!is_known && chosen.size() < kMaxOfRules) chosen.push_back(variant);
         break;
-      }
-      chosen.push_back(best->first);
-      for (std::size_t i = 0; i < points_.size(); ++i) {
-        for (std::size_t place = 0; place < ranked_[i].size(); ++place) {
-          if (ranked_[i][place].variant != chosen.back()) continue;
-          costs[i] = std::min(costs[i], cost(ranked_[i][place], place));
-        }
       }
     }
     return chosen;
@@ -243,60 +259,40 @@ class PlanLoader {
     return LoadedVariant::load(request_.modules, request_.binding, variant, build);
   }
 
-  static bool is_other_build(const TunedDistance& tuned_distance, const LoadedVariant& variant) {
-    const std::string& measured = tuned_distance.entry->build_sha256;
-    return tuned_distance.same_binding && !measured.empty() && measured != variant.build_sha256();
+  bool is_other_build(const TunedEntry& entry, const LoadedVariant& variant) const {
+    return same_presence(op_, entry.problem.slots, request_.binding.slots) &&
+           !entry.build_sha256.empty() && entry.build_sha256 != variant.build_sha256();
   }
 
   bool measured_with_other_build(const LoadedVariant& variant) const {
-    return std::any_of(tuned_distances_.begin(), tuned_distances_.end(),
-                       [&](const TunedDistance& tuned_distance) {
-                         return tuned_distance.entry->variant == variant.variant() &&
-                                is_other_build(tuned_distance, variant);
-                       });
+    return std::ranges::any_of(picks_, [&](const TunedEntry* entry) {
+      return entry->variant == variant.variant() && is_other_build(*entry, variant);
+    });
   }
 
-  // A row for each point, with the loaded variant that is best there. If the measurements say
-  // nothing about other problems, a row for each pick that is loaded.
   void add_rows(PlanVariants& result) const {
-    for (std::size_t i = 0; i < points_.size(); ++i) {
-      const bool is_measured = !ranked_[i].empty() && ranked_[i][0].step == SelectionStep::exact;
-      if (selector_->has_model() || is_measured) add_point(i, is_measured, result);
+    for (const TunedEntry* entry : picks_) {
+      const std::size_t place = place_of(entry->variant, result);
+      if (place == result.variants.size()) continue;
+      const bool other_build = is_other_build(*entry, *result.variants[place]);
+      if (other_build && request_.strict) continue;
+      const bool same = same_presence(op_, entry->problem.slots, request_.binding.slots);
+      result.rows.push_back({place, same ? 0 : kOtherPresence, entry->problem.slots,
+                             describe(*entry) + (other_build ? kOtherBuild : ""),
+                             entry->median_ns});
     }
-    if (selector_->has_model()) return;
-    for (const TunedDistance& pick : tuned_distances_) {
-      const TunedEntry& entry = *pick.entry;
-      for (std::size_t i = 0; i < result.variants.size(); ++i) {
-        const LoadedVariant& variant = *result.variants[i];
-        if (entry.variant != variant.variant()) continue;
-        const auto known = std::ranges::find(result.rows, entry.problem.slots, &DispatchRow::slots);
-        if (known != result.rows.end()) continue;
-        const bool other_build = is_other_build(pick, variant);
-        if (other_build && request_.strict) continue;
-        result.rows.push_back(
-            {i, pick.distance, entry.problem.slots,
-             pick.same_gpu ? SelectionStep::nearest_problem : SelectionStep::nearest_gpu,
-             describe(entry) + (other_build ? kOtherBuild : ""), entry.median_ns});
+  }
+
+  void rank_leaves(PlanVariants& result) {
+    if (rules_ == nullptr) return;
+    for (const RuleNode* leaf : rules_->leaves()) {
+      std::vector<std::size_t>& ranked = result.ranked.emplace_back();
+      for (const std::size_t variant : leaf->ranking) {
+        const std::size_t place = place_of(rules_->rules().variants[variant], result);
+        if (place < result.variants.size()) ranked.push_back(place);
       }
     }
-  }
-
-  void add_point(std::size_t point, bool is_measured, PlanVariants& result) const {
-    for (const SelectedVariant& candidate : ranked_[point]) {
-      if (is_measured && candidate.step != SelectionStep::exact) break;
-      const std::size_t loaded = place_of(candidate.variant, result);
-      if (loaded == result.variants.size()) continue;
-      if (request_.strict && measured_with_other_build(*result.variants[loaded])) continue;
-      return add_row(point, candidate, loaded, result);
-    }
-    // No loaded variant was measured here, so the first of the ladder that is loaded serves.
-    for (const Variant& variant : ladder_) {
-      const std::size_t loaded = place_of(variant, result);
-      if (loaded == result.variants.size()) continue;
-      if (!may_serve(points_[point], variant, info_.limits)) continue;
-      return add_row(point, {variant, SelectionStep::default_ladder, "a default of the operator"},
-                     loaded, result);
-    }
+    result.rules = std::move(rules_);
   }
 
   // The number of the loaded variant; the number of all of them if this one is not loaded.
@@ -304,15 +300,6 @@ class PlanLoader {
     const auto is_it = [&](const auto& loaded) { return loaded->variant() == variant; };
     return static_cast<std::size_t>(std::ranges::find_if(result.variants, is_it) -
                                     result.variants.begin());
-  }
-
-  void add_row(std::size_t point, const SelectedVariant& candidate, std::size_t variant,
-               PlanVariants& result) const {
-    std::string reason = candidate.reason;
-    if (measured_with_other_build(*result.variants[variant])) reason += kOtherBuild;
-    if (candidate.other_driver) reason += kOtherDriver;
-    result.rows.push_back({variant, 0, points_[point].slots, candidate.step, std::move(reason),
-                           candidate.expected_ns, candidate.slowdown});
   }
 
   Status nothing_serves() const {
@@ -327,11 +314,11 @@ class PlanLoader {
   const PlanRequest& request_;
   const Operator& op_;
   const DeviceInfo& info_;
+  const GpuRecord here_;
   const std::vector<Variant> ladder_ = default_ladder(request_.binding, info_.limits);
-  std::vector<TunedDistance> tuned_distances_;
+  std::vector<const TunedEntry*> picks_;
+  std::unique_ptr<const PlanRules> rules_;
   std::vector<Problem> points_;
-  std::optional<Selector> selector_;
-  std::vector<std::vector<SelectedVariant>> ranked_;  // of each point, the ladder left out
   std::map<std::string, std::unique_ptr<LoadedVariant>> loaded_;  // by variant text
   std::map<std::string, Status> failed_;                          // likewise
 };

@@ -19,7 +19,10 @@ namespace mgtune {
 
 struct PlanVariants {
   std::vector<std::unique_ptr<LoadedVariant>> variants;  // tuned ones first, then the ladder's
-  std::vector<DispatchRow> rows;                         // best first
+  std::vector<DispatchRow> rows;                         // the problems that count most first
+  std::unique_ptr<const PlanRules> rules;                // null: there are none
+  std::vector<std::vector<std::size_t>> ranked;          // of each leaf of the rules: variants
+  std::vector<std::size_t> ladder_places;                // of each variant, see DispatchTable
   std::vector<std::string> left_out;                     // a sentence for each that failed
 };
 
@@ -33,11 +36,10 @@ struct PlanRequest {
   bool strict;
 };
 
-// Looks at points of the ranges: the ends, the middle, and measured dims clamped into them. If the
-// measurements of the GPU say something about other problems, it looks at points in between as
-// well. It chooses the few variants that together lose the least time over all points, and for
-// every point the first of the ladder, for aligned and for any pointers. It builds and loads them,
-// and replaces a variant that fails by the next best.
+// Takes the variants of the tuned problems that are near some shape in the ranges, the best of the
+// rules for the leaves that such a shape can reach, and for the ends, the middle and the tuned
+// problems the first of the ladder, for aligned and for any pointers. It builds and loads them, and
+// replaces a variant that fails by the next best.
 Result<PlanVariants> load_plan_variants(const PlanRequest& request);
 
 }  // namespace mgtune

@@ -10,8 +10,7 @@
 #include "family/problem.h"
 #include "family/variant.h"
 #include "selection/admission.h"
-#include "selection/evidence.h"
-#include "selection/variant_selection.h"
+#include "selection/gpu_similarity.h"
 
 namespace mgtune {
 namespace {
@@ -35,19 +34,6 @@ std::string on_one_line(std::string text) {
   return text;
 }
 
-// The design, and its parameters in the order of their names. A stored text may have the parameters
-// in any order, since parse_variant() accepts each order.
-std::string with_sorted_parameters(std::string_view variant) {
-  std::string whole(variant);
-  variant.remove_prefix(std::min(variant.find_first_not_of(' '), variant.size()));
-  const std::string_view design = variant.substr(0, variant.find(' '));
-  const auto parameters = parse_assignments(variant.substr(design.size()));
-  if (!parameters.ok()) return whole;
-  std::string text(design);
-  for (const auto& [name, value] : *parameters) text += fmt::format(" {}={}", name, value);
-  return text;
-}
-
 std::string reason_of(RowUse use, bool is_one) {
   switch (use) {
     case RowUse::usable:
@@ -66,37 +52,6 @@ std::string reason_of(RowUse use, bool is_one) {
 }
 
 }  // namespace
-
-void FailedVariants::add(const GpuRecord& gpu, const std::string& op, const std::string& variant,
-                         Outcome outcome) {
-  if (!rules_out(outcome)) return;
-  auto known =
-      std::ranges::find_if(gpus_, [&](const auto& entry) { return is_same_gpu(entry.first, gpu); });
-  if (known == gpus_.end()) known = gpus_.insert(gpus_.end(), {gpu, {}});
-  known->second.emplace(std::pair(op, with_sorted_parameters(variant)), outcome);
-}
-
-void FailedVariants::add(const MeasuredRows& measured) {
-  for (const MeasuredRows::Row& row : measured.rows) {
-    add(measured.gpus[row.gpu], measured.problems[row.problem].op, measured.variants[row.variant],
-        row.outcome);
-  }
-}
-
-void FailedVariants::add(const std::vector<OutcomeView>& outcomes) {
-  for (const OutcomeView& row : outcomes) add(row.gpu, row.op, row.variant, row.outcome);
-}
-
-std::optional<Outcome> FailedVariants::find(const GpuRecord& gpu, const std::string& op,
-                                            const std::string& variant) const {
-  const std::pair key(op, with_sorted_parameters(variant));
-  for (const auto& [of_gpu, variants] : gpus_) {
-    if (!is_same_gpu(of_gpu, gpu)) continue;
-    const auto found = variants.find(key);
-    if (found != variants.end()) return found->second;
-  }
-  return std::nullopt;
-}
 
 bool offers(const Operator& op, const std::string& problem, const std::string& variant) {
   const auto words = parse_assignments(problem);

@@ -1,19 +1,18 @@
 // Decides whether a tuned row can be used with this build of mgtune. Everything that reads tuned
 // rows asks use_of(): programs, explain, show, the report, export and pack. So they agree on the
-// rows that count, and LeftOutRows says for all of them which rows do not count and why. A sweep
-// asks FailedVariants before it picks. One thread at a time per object and per catalog.
+// rows that count, and LeftOutRows says for all of them which rows do not count and why. One thread
+// at a time per object and per catalog.
 
 #pragma once
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "family/catalog.h"
 #include "family/operator.h"
+#include "selection/failed_variants.h"
 #include "store/views.h"
 
 namespace mgtune {
@@ -24,25 +23,6 @@ enum class RowUse : std::uint8_t {
   not_offered,       // the operators do not offer the problem, the design, a parameter or a value
   not_admissible,    // a requirement or a constraint is false for the problem on the row's GPU
   failed,            // the variant failed on the row's GPU, on this or another problem
-};
-
-// The variants that were wrong, crashed, did not end or could not be launched, by GPU and operator.
-// Such a variant is never run on that GPU.
-class FailedVariants {
- public:
-  // Ignores an outcome that does not rule the variant out.
-  void add(const GpuRecord& gpu, const std::string& op, const std::string& variant,
-           Outcome outcome);
-  void add(const MeasuredRows& measured);
-  void add(const std::vector<OutcomeView>& outcomes);
-
-  // How the variant failed; nullopt if it did not. `variant` may have its parameters in any order.
-  std::optional<Outcome> find(const GpuRecord& gpu, const std::string& op,
-                              const std::string& variant) const;
-
- private:
-  using Variants = std::map<std::pair<std::string, std::string>, Outcome>;  // operator, variant
-  std::vector<std::pair<GpuRecord, Variants>> gpus_;
 };
 
 // Whether the operator has the problem and the variant.

@@ -1,52 +1,46 @@
-// Selection: which variants to try for a problem, best first, from the available evidence.
+// Selection: which variants to try for a problem, best first. It is a look-up, in this order:
 //
-// The order is: variants that were measured at this very problem on this GPU; variants ranked by
-// the GPU's measurements at other problems, or the nearest pick if there are too few; the same on
-// the nearest GPU; the default ladder. Only evidence of the same dtypes and flags counts, and
-// emulation only on the cpu device. A variant that failed on this GPU at any problem is not in the
-// order. README.md of runtime/dispatch has all rules. Pure functions.
+//   1. the pick of this very problem on this GPU;
+//   2. the pick of a problem of this GPU that is near enough in every dim (is_near());
+//   3. the rules of this GPU (selection/rules.h);
+//   4. the rules of the most similar GPU, with the figures of this one;
+//   5. the default ladder.
+//
+// Only picks with the same dtypes, flags and static dims count, and what was emulated counts on the
+// cpu device alone. A variant that failed on this GPU at any problem is passed over. Pure
+// functions.
 
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "core/status.h"
 #include "device/device.h"
 #include "family/problem.h"
 #include "family/variant.h"
 #include "selection/evidence.h"
-#include "store/records.h"
+#include "selection/gpu_similarity.h"
 
 namespace mgtune {
 
 enum class SelectionStep : std::uint8_t {
   exact,
-  least_regret,
-  nearest_problem,
-  nearest_gpu,
+  near_problem,
+  rules,
+  rules_of_other_gpu,
   default_ladder
 };
-std::string_view to_string(SelectionStep step);  // "exact problem", "nearest problem", ...
+std::string_view to_string(SelectionStep step);  // "exact problem", "near problem", "rules", ...
 
 struct SelectedVariant {
   Variant variant;
   SelectionStep step;
   std::string reason;  // "tuned for rows=4096 hidden=4096 T=bf16 on NVIDIA H200"
-  // The time on this problem, measured or estimated; otherwise the time on the problem that
-  // `reason` names. 0: unknown.
+  // Of a pick: its time, on the problem that `reason` names. 0: unknown.
   double expected_ns = 0;
-  // How much slower than the best variant it is: 0.02 is 2 %; -1: unknown. It is an estimate, or
-  // the ratio of the single measurements of the two variants. It does not follow from
-  // `expected_ns`: for a pick, that is the time in the final, and the best variant may not have
-  // been in the final.
-  double slowdown = -1;
-  double risk = kUnknownRisk;  // the ranking key: the slowdown and a part of its uncertainty
-  bool other_driver = false;   // all of its measurements were made with another driver
-  double alone_ns = 0;         // its single measurement on this problem; 0: not measured
-
-  static constexpr double kUnknownRisk = 1;
 };
 
 // Every admissible candidate for `problem`, best first, each variant once, the whole ladder last.
@@ -55,41 +49,43 @@ struct SelectedVariant {
 std::vector<SelectedVariant> select_variants(const Problem& problem, const DeviceInfo& device,
                                              const Evidence& evidence);
 
-// The distance of a tuned entry from a binding on a device, without dynamic and hint dims. Smaller
-// is better. dims_distance() of the launch is added later. Entries of the same GPU come before
-// those of any other GPU, and nearer GPUs before farther ones.
-struct TunedDistance {
-  const TunedEntry* entry;  // of the argument
-  bool same_gpu;
-  bool same_binding;
-  double distance;
-};
+// The bound of step 2: a dim may be this many times as large as that of the tuned problem, or this
+// many times smaller. So problems that were tuned for each power of two cover all dims in between.
+// Dims with a default, such as strides, do not count.
+inline constexpr double kNearFactor = 1.5;
+bool is_near(const Operator& op, const Slots& tuned, const Slots& problem);
 
-SelectionStep step_of(const TunedDistance& tuned_distance, const Problem& problem);
-
-// The entries of the binding's dtypes and flags, best first.
-std::vector<TunedDistance> tuned_distances(const Binding& binding, const DeviceInfo& device,
-                                           const std::vector<TunedEntry>& tuned);
-
-// Sum over static dims of 4 * |log2 a - log2 b|, and 0.5 for each optional tensor that one has.
-double binding_distance(const Operator& op, const Slots& a, const Slots& b);
+// The picks that may serve problems of the binding on the device: those of this GPU, dtypes, flags
+// and static dims. One with other optional tensors comes behind those with the same ones.
+std::vector<const TunedEntry*> usable_picks(const Binding& binding, const DeviceInfo& device,
+                                            const Evidence& evidence);
 
 // Sum over dynamic and hint dims of |log2 a - log2 b|.
 double dims_distance(const Operator& op, const Slots& a, const Slots& b);
 
-// The log2 of a dim as all distances here use it: 0 and 1 have the same distance to everything.
-double log_extent(std::int64_t dim);
+// Whether two problems of an operator have the same optional tensors.
+bool same_presence(const Operator& op, const Slots& a, const Slots& b);
+
+// The rules of steps 3 and 4: those of this GPU, otherwise those of the most similar one. Null if
+// there are none.
+std::shared_ptr<const Rules> rules_for(const DeviceInfo& device, const Evidence& evidence);
+
+// The bandwidth that the conditions of `rules` read on the device: that of its product, otherwise
+// that of the GPU of the rules.
+std::int64_t bandwidth_for(const DeviceInfo& device, const Rules& rules);
+
+// Lines for explain and mgr_explain about a variant that rules chose: the way through the tree, the
+// loss to expect and how it was validated.
+std::vector<std::string> rules_lines(const Rules& rules, const Problem& problem,
+                                     const DeviceInfo& device);
+
+// What would improve the choice of this step: "sweep this problem: ...". "" if nothing would.
+std::string improvement_text(SelectionStep step, const Problem& problem, const Rules* rules,
+                             const DeviceInfo& device);
 
 // "tuned for rows=4096 hidden=4096 T=bf16 on NVIDIA H200"
 std::string describe(const TunedEntry& entry);
-
-GpuRecord gpu_record(const DeviceInfo& device);
-
-// A DeviceInfo with the properties of the record; the others are unknown. Selection uses it for a
-// GPU that this machine does not have.
-DeviceInfo device_of(const GpuRecord& gpu);
-
-// How different two GPUs are. It is 0 if they differ only in the size of their memory.
-double gpu_distance(const GpuRecord& a, const GpuRecord& b);
+// "rules of NVIDIA H200, fitted to 96 problems"
+std::string describe(const Rules& rules);
 
 }  // namespace mgtune

@@ -37,20 +37,26 @@ std::set<std::string> operator_names(const JsonValue& document) {
 
 }  // namespace
 
-std::vector<std::string> InstalledTables::files() {
+std::string InstalledTables::folder() {
   const fs::path library = folder_of_this_code();
-  if (library.empty()) return {};
+  if (library.empty()) return "";
   for (const char* up : {"..", "../.."}) {
-    const std::string folder = (library / up / kInstalledFolder).lexically_normal().string();
-    const Result<std::vector<std::string>> names = FileSystem::real().list_files(folder);
-    if (!names.ok()) continue;
-    std::vector<std::string> tables;
-    for (const std::string& name : *names) {
-      if (name.ends_with(".tuned.json")) tables.push_back((fs::path(folder) / name).string());
-    }
-    return tables;
+    std::string folder = (library / up / kInstalledFolder).lexically_normal().string();
+    if (FileSystem::real().is_directory(folder)) return folder;
   }
-  return {};
+  return "";
+}
+
+std::vector<std::string> InstalledTables::files() {
+  const std::string installed = folder();
+  if (installed.empty()) return {};
+  const Result<std::vector<std::string>> names = FileSystem::real().list_files(installed);
+  if (!names.ok()) return {};
+  std::vector<std::string> tables;
+  for (const std::string& name : *names) {
+    if (name.ends_with(".tuned.json")) tables.push_back((fs::path(installed) / name).string());
+  }
+  return tables;
 }
 
 Status InstalledTables::add(const std::string& path) {

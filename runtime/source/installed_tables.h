@@ -24,6 +24,8 @@ class InstalledTables {
   // The files, sorted: *.tuned.json in ../share/mgtune/results of the library's folder or of the
   // folder above it. Empty if there are none.
   static std::vector<std::string> files();
+  // That folder; "" if there is none.
+  static std::string folder();
 
   // Reads and parses a file. A failure names the file.
   Status add(const std::string& path);

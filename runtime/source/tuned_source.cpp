@@ -72,10 +72,11 @@ void note_other_gpu(const std::string& path, const DeviceInfo& device, TunedSour
   const bool is_for_it = std::ranges::any_of(
       source.rows, [&](const TunedView& row) { return is_same_gpu(row.gpu, here); });
   if (is_for_it || source.rows.empty()) return;
-  note(fmt::format("{} is for {}, not for this {}: variants are chosen as for the nearest GPU, and "
-                   "builds that it lacks are compiled",
-                   path, models_of(source.rows), device.name),
-       source);
+  note(
+      fmt::format("{} is for {}, not for this {}: its tuned problems do not count here, and builds "
+                  "that it lacks are compiled",
+                  path, models_of(source.rows), device.name),
+      source);
 }
 
 // Takes the builds out of the pack if they run on the device.
@@ -96,7 +97,6 @@ using Operators = std::map<std::string, const Operator*>;
 Operators operators_of(const TunedSource& source, Catalog& catalog) {
   std::set<std::string> names;
   for (const TunedView& row : source.rows) names.insert(row.op);
-  for (const auto& problem : source.measured.problems) names.insert(problem.op);
   Operators operators;
   for (const std::string& name : names) {
     if (const Result<const Operator*> op = catalog.find_operator(name); op.ok()) {
@@ -122,26 +122,26 @@ Result<TunedSource> read_rows(const std::string& path) {
   TunedSource source;
   MGTUNE_ASSIGN(Store store, Store::open(path, Store::Mode::read_only));
   MGTUNE_ASSIGN(source.rows, store.tuned());
-  MGTUNE_ASSIGN(source.measured, store.measured());
+  MGTUNE_ASSIGN(const std::vector<FailureView> failures, store.failures());
+  source.failed.add(failures);
+  source.rules.add_folder(rules_folder_of(path));
   return source;
 }
 
-Result<MeasuredRows> read_measurements(const std::string& path, const std::string& op) {
+Result<std::vector<FailureView>> read_failures(const std::string& path) {
   MGTUNE_ASSIGN(Store store, Store::open(path, Store::Mode::read_only));
-  return store.measured(op);
+  return store.failures();
 }
 
 void judge_database(const std::string& path, Catalog& catalog, TunedSource& source) {
-  FailedVariants failed;
-  failed.add(source.measured);
-  leave_out_unusable(path, "", failed, catalog, source);
+  leave_out_unusable(path, "", FailedVariants(source.failed), catalog, source);
   source.text = counted_text(path, source.rows.size());
 }
 
 Result<TunedSource> read_database(const std::string& path, Catalog& catalog) {
   MGTUNE_ASSIGN(TunedSource source, read_rows(path));
   for (const auto& [name, op] : operators_of(source, catalog)) {
-    const Status offered = check_offered(*op, source.rows, source.measured);
+    const Status offered = check_offered(*op, source.rows);
     if (!offered.ok()) return corrupt(path + ": " + offered.message());
   }
   judge_database(path, catalog, source);
@@ -149,7 +149,7 @@ Result<TunedSource> read_database(const std::string& path, Catalog& catalog) {
 }
 
 // The user's own results outlive edits of their families, so stale rows are left out whatever they
-// say. decode_evidence() leaves out stale measurements.
+// say.
 Result<TunedSource> read_own_database(const std::string& path, Catalog& catalog) {
   MGTUNE_ASSIGN(TunedSource source, read_rows(path));
   judge_database(path, catalog, source);
@@ -159,6 +159,7 @@ Result<TunedSource> read_own_database(const std::string& path, Catalog& catalog)
 TunedSource source_of(const std::string& path, TableFile file, Catalog& catalog) {
   TunedSource source;
   source.needs_user_failures = true;
+  source.rules.add_folder(rules_folder_of(path));
   // A program that does not know an operator does not miss its rows, so nothing is printed.
   source.notes = std::move(file.notes);
   for (TunedTableRow& row : file.rows) source.rows.push_back(std::move(row.view));
@@ -249,6 +250,7 @@ Result<TunedSource> open_default_sources(Catalog& catalog) {
   for (const std::string& file : InstalledTables::files()) {
     if (const Status added = source.installed.add(file); !added.ok()) note(added.message(), source);
   }
+  source.rules.add_installed();
   return source;
 }
 
@@ -263,41 +265,41 @@ Result<TunedSource> open_tuned_sources(const std::string& named, Catalog& catalo
   return none;
 }
 
-MeasuredRows user_failures(const std::string& op, std::vector<std::string>& notes) {
+std::vector<FailureView> user_failures(std::vector<std::string>& notes) {
   const std::string folder = user_data_folder();
   if (folder.empty()) return {};
   const std::string path = folder + "/results.db";
-  Result<MeasuredRows> measured = read_measurements(path, op);
-  if (!measured.ok()) {
-    if (measured.status().code() != StatusCode::not_found) {
-      notes.push_back(
-          fmt::format("{} cannot be read ({}), so variants that failed there are not excluded",
-                      path, measured.status().message()));
-    }
-    return {};
+  Result<std::vector<FailureView>> failures = read_failures(path);
+  if (failures.ok()) return *std::move(failures);
+  if (failures.status().code() != StatusCode::not_found) {
+    notes.push_back(
+        fmt::format("{} cannot be read ({}), so variants that failed there are not excluded", path,
+                    failures.status().message()));
   }
-  std::erase_if(measured->rows,
-                [](const MeasuredRows::Row& row) { return !rules_out(row.outcome); });
-  return *std::move(measured);
+  return {};
 }
 
 Evidence evidence_of(const Operator& op, Catalog& catalog, TunedSource& source) {
   const std::string name = op.full_name();
-  const bool is_new = source.complete.insert(name).second;
-  if (is_new && source.needs_user_failures) {
+  if (std::exchange(source.needs_user_failures, false)) {
     std::vector<std::string> notes;
-    source.user_failures[name] = user_failures(name, notes);
+    source.failed.add(user_failures(notes));
     note_once(std::move(notes), source);
   }
-  const MeasuredRows& measured =
-      source.needs_user_failures ? source.user_failures[name] : source.measured;
+  const auto [rules, is_new] = source.loaded_rules.try_emplace(name);
   if (is_new) {
     add_installed(op, source);
-    FailedVariants failed;
-    failed.add(measured);
-    leave_out_unusable("", name, failed, catalog, source);
+    leave_out_unusable("", name, FailedVariants(source.failed), catalog, source);
+    RuleFiles::Loaded loaded = source.rules.load(op);
+    note_once(std::move(loaded.failures), source);
+    for (Rules& one : loaded.rules) {
+      rules->second.push_back(std::make_shared<const Rules>(std::move(one)));
+    }
   }
-  return decode_evidence(op, source.rows, measured);
+  Evidence evidence(decode_tuned(op, source.rows));
+  evidence.failed = source.failed;
+  evidence.rules = rules->second;
+  return evidence;
 }
 
 void add_installed(const Operator& op, TunedSource& source) {

@@ -14,7 +14,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -27,6 +26,7 @@
 #include "selection/evidence.h"
 #include "selection/usable_rows.h"
 #include "source/installed_tables.h"
+#include "source/rule_files.h"
 #include "store/views.h"
 #include "tables/read_tuned_table.h"
 
@@ -36,15 +36,16 @@ struct TunedSource {
   std::string text;                           // "results.db, 12 tuned problems", for mgr_explain
   std::vector<std::string> notes;             // warnings, and operators that are not known
   std::vector<TunedView> rows;                // tuned.gpu is equal for equal GPUs
-  MeasuredRows measured;                      // of a database: the results of all variants
+  FailedVariants failed;                      // of a database
   std::optional<Pack> pack;                   // of a pack, until add_builds() takes its builds
   std::shared_ptr<const BuildSupply> builds;  // of a pack that can be used here, otherwise null
   InstalledTables installed;                  // rows that are not among `rows` yet
+  RuleFiles rules;                            // beside the database, and installed ones
   // A table or a pack does not say which variants are wrong, so the failures in the user's own
-  // database count too.
+  // database count too. They are read when the first operator is asked for.
   bool needs_user_failures = false;
-  std::map<std::string, MeasuredRows> user_failures;  // by operator, of those that were asked for
-  std::set<std::string> complete;                     // operators that were asked for
+  // Of the operators that were asked for.
+  std::map<std::string, std::vector<std::shared_ptr<const Rules>>> loaded_rules;
 };
 
 // The tuned table in a file, and the builds if it is a pack.
@@ -73,13 +74,12 @@ Result<TunedSource> open_default_sources(Catalog& catalog);
 Result<TunedSource> open_tuned_sources(const std::string& named, Catalog& catalog,
                                        const DeviceInfo& device);
 
-// The variants of the operator, or of all operators if it is "", that failed in the user's own
-// database. Empty if there is no such database. If there is one that cannot be read, a sentence
-// about that is added to `notes`.
-MeasuredRows user_failures(const std::string& op, std::vector<std::string>& notes);
+// The variants that failed in the user's own database. Empty if there is no such database. If there
+// is one that cannot be read, a sentence about that is added to `notes`.
+std::vector<FailureView> user_failures(std::vector<std::string>& notes);
 
 // Everything that the source knows of the operator: its rows and those of installed tables without
-// the ones that cannot be used here, and what was measured.
+// the ones that cannot be used here, what failed, and rules. The operator must outlive it.
 Evidence evidence_of(const Operator& op, Catalog& catalog, TunedSource& source);
 
 // Adds the rows of `more` for GPUs and problems for which `rows` has none.

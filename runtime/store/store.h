@@ -150,6 +150,10 @@ class Store {
   // The results of all variants in a compact form. As in outcomes(), only the newest ones are
   // returned, and a newer outcome without a time replaces the older outcomes of all methods.
   Result<MeasuredRows> measured(const std::string& op = "");
+  // The variants that were wrong, crashed, did not end or could not be launched, unless a newer
+  // result on the same problem and GPU says otherwise. One indexed query, however many results
+  // there are.
+  Result<std::vector<FailureView>> failures(const std::string& op = "");
   // The newest final of each GPU, problem and method.
   Result<std::vector<FinalView>> finals(const std::string& op = "");
   // The counters of the newest sweep that counted, for each GPU, problem and variant.

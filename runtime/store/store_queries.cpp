@@ -153,4 +153,26 @@ Result<std::optional<TunedView>> Store::find_tuned(std::int64_t gpu, std::int64_
   return std::optional(std::move(views.front()));
 }
 
+Result<std::vector<FailureView>> Store::failures(const std::string& op) {
+  const auto read_failure = [](Row& row) {
+    FailureView view;
+    row.read(view.op, view.variant, view.outcome, view.gpu);
+    return view;
+  };
+  // Drivers report different sizes of one GPU's memory, so the newer result may be of another row
+  // of `gpus`.
+  return read_all(*database_, read_failure,
+                  "SELECT o.name, v.text, r.outcome, " + columns_of<GpuRecord>("g") +
+                      " FROM outcomes r JOIN sweeps s ON s.id = r.sweep JOIN gpus g ON g.id = s.gpu"
+                      " JOIN variants v ON v.id = r.variant JOIN operators o ON o.id = v.operator"
+                      " WHERE r.outcome IN ('wrong', 'crashed', 'timeout', 'launch_failed')"
+                      " AND (?1 = '' OR o.name = ?1)"
+                      " AND NOT EXISTS (SELECT 1 FROM outcomes n JOIN sweeps t ON t.id = n.sweep"
+                      " JOIN gpus h ON h.id = t.gpu WHERE n.problem = r.problem"
+                      " AND n.variant = r.variant AND n.id > r.id AND h.model = g.model"
+                      " AND h.sm_count = g.sm_count AND h.mig_profile = g.mig_profile)"
+                      " ORDER BY r.id",
+                  op);
+}
+
 }  // namespace mgtune

@@ -43,6 +43,14 @@ struct MeasuredRows {
   std::vector<Row> rows;
 };
 
+// A variant whose newest result on a problem and GPU is a failure after which it is never run
+// there.
+struct FailureView {
+  GpuRecord gpu;
+  std::string op, variant;
+  Outcome outcome = Outcome::wrong;
+};
+
 struct FinalView {
   FinalRecord final;
   GpuRecord gpu;

@@ -60,7 +60,7 @@ void LookUpVariant(benchmark::State& state) {
   const NormPlan norm(state.range(0));
   std::vector<DispatchRow> tuned_rows;
   for (std::size_t i = 0; i < norm.tuned.size(); ++i) {
-    tuned_rows.push_back({i % 4, 0, norm.tuned[i].problem.slots, SelectionStep::exact, ""});
+    tuned_rows.push_back({i % 4, 0, norm.tuned[i].problem.slots, ""});
   }
   const DispatchTable table(norm.op, 4, tuned_rows);
   std::vector<std::int64_t> slots = tuned_rows.front().slots;
@@ -76,17 +76,33 @@ void LookUpVariant(benchmark::State& state) {
 }
 BENCHMARK(LookUpVariant)->Arg(4)->Arg(16)->Arg(32);
 
-// Planning from so many measurements, of 12 variants on each problem.
-void MakePlanFromMeasurements(benchmark::State& state) {
+// Planning with rules.
+void MakePlanWithRules(benchmark::State& state) {
   NormPlan norm(0);
-  const Evidence evidence = toy_evidence(norm.op, norm.device.info(), state.range(0));
+  const Evidence evidence = toy_evidence(norm.op, norm.device.info());
   Builder builder = fake_builder();
   for ([[maybe_unused]] auto _ : state) {
     benchmark::DoNotOptimize(
         Plan::make(norm.modules, builder, norm.binding, {{1, 65536}, {1, 0}}, evidence));
   }
 }
-BENCHMARK(MakePlanFromMeasurements)->Arg(144)->Arg(100'000)->Unit(benchmark::kMillisecond);
+BENCHMARK(MakePlanWithRules)->Unit(benchmark::kMicrosecond);
+
+// The look-up in rules with one condition on the dims of the launch.
+void LookUpRules(benchmark::State& state) {
+  NormPlan norm(0);
+  const PlanRules rules(toy_rules(norm.op, norm.device.info()), norm.binding, {{1, 65536}, {1, 0}},
+                        norm.device.info());
+  Slots slots = norm.binding.slots;
+  const std::vector<std::int64_t> rows = random_rows();
+  const auto rows_slot = std::size_t(norm.op.dims.front().slot);
+  std::size_t next = 0;
+  for ([[maybe_unused]] auto _ : state) {
+    slots[rows_slot] = rows[next++ % rows.size()];
+    benchmark::DoNotOptimize(rules.find(slots));
+  }
+}
+BENCHMARK(LookUpRules);
 
 void LaunchWithRandomRows(benchmark::State& state) {
   const NormPlan norm(state.range(0));

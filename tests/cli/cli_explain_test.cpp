@@ -3,12 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "store/store.h"
 #include "tests/helpers/mgtune_program.h"
 #include "tests/helpers/store_fixture.h"
+#include "tests/helpers/test_paths.h"
 
 namespace mgtune {
 namespace {
@@ -21,37 +23,15 @@ constexpr const char* kFast =
     "row THREADS_PER_ROW=128 ROWS_PER_BLOCK=1 ROWS_PER_THREAD=1 VEC=8 LOAD=normal STORE=normal "
     "WEIGHT=early PDL=false";
 
-constexpr std::size_t kWhereLoadIs = std::string_view(kFast).find("LOAD=") + 5;
-
-// A database with three measured problems, as from an H200.
+// A database with the picks of three problems, as from an H200.
 class CliExplain : public StoreTest {
  protected:
   CliExplain() {
-    Store store = open();
-    for (const char* rows : {"512", "1024", "4096"}) {
-      for (const char* threads : {"128", "256", "512"}) {
-        for (const char* load : {"normal", "streaming"}) add(store, rows, threads, load);
-      }
-    }
+    add_pick("512", "128", 3'000);
+    add_pick("1024", "256", 9'000);
+    add_pick("4096", "128", 40'960);
   }
 
-  void add(Store& store, const std::string& rows, const std::string& threads,
-           const std::string& load, Outcome outcome = Outcome::ok) {
-    OutcomeRecord record = outcome_in(store, kH200Record);
-    record.key.problem =
-        *store.problem_id("rmsnorm.forward", "rows=" + rows + " hidden=4096 T=bf16", 1e6, 1e6);
-    record.variant = "row THREADS_PER_ROW=" + threads +
-                     " ROWS_PER_BLOCK=1 ROWS_PER_THREAD=1 VEC=8 LOAD=" + load +
-                     " STORE=normal WEIGHT=early PDL=false";
-    record.outcome = outcome;
-    record.measurement->method = "rotating";
-    record.measurement->median_ns =
-        std::stod(rows) * (threads == "128" ? 10 : 13) + (load == "normal" ? 0 : 100);
-    if (outcome != Outcome::ok) record.measurement.reset();
-    ASSERT_TRUE(store.record(record).ok());
-  }
-
-  // A pick without the measurements of its sweep, as an import leaves it.
   void add_pick(const std::string& rows, const std::string& threads, double median_ns) {
     Store store = open();
     OutcomeRecord record = outcome_in(store, kH200Record);
@@ -81,85 +61,57 @@ TEST_F(CliExplain, AnswersForAGpuThatIsNotHere) {
   const Ended at = explain({"--problem", "rows=4096,hidden=4096,T=bf16"});
   ASSERT_EQ(at.exit_code, 0) << at.err;
   EXPECT_THAT(at.out, HasSubstr(std::string("variant   ") + kFast));
-  EXPECT_THAT(at.out, HasSubstr("chosen    exact problem: measured at rows=4096"));
-  EXPECT_THAT(at.out, HasSubstr("expected  40.96 us"));
-  const Ended between = explain({"--problem", "rows=2000,hidden=4096,T=bf16", "--json"});
-  ASSERT_EQ(between.exit_code, 0) << between.err;
-  const auto json = nlohmann::json::parse(between.out);
-  EXPECT_EQ(json["chosen"]["rule"], "least regret");
-  EXPECT_EQ(json["chosen"]["variant"], kFast);
-  EXPECT_NEAR(json["chosen"]["estimated_ns"].get<double>(), 20'000, 4'000);
-  EXPECT_TRUE(json["chosen"]["expected_ns"].is_null());
-  EXPECT_TRUE(json["chosen"]["slowdown"].is_null());
-  EXPECT_LE(json["regret_bound"].get<double>(), 0.1);
-  EXPECT_GE(json["runners_up"].size(), 2U);
+  EXPECT_THAT(at.out, HasSubstr("chosen    exact problem: tuned for rows=4096"));
+  EXPECT_THAT(at.out, HasSubstr("expected  40.96 us\n"));
+  EXPECT_THAT(at.out, Not(HasSubstr("improve  ")));
 }
 
-// Neither what a model estimates nor what was measured at another problem is a time of this one.
+// What was measured at another problem is not a time of this one.
 TEST_F(CliExplain, PrintsNoTimeOfAProblemThatWasNotMeasured) {
-  const auto expect_no_time = [&](const std::string& problem, const std::string& rule) {
+  for (const auto& [rows, rule] :
+       {std::pair("5000", "near problem"), std::pair("20000", "default ladder")}) {
+    const std::string problem = std::string("rows=") + rows + ",hidden=4096,T=bf16";
     const Ended at = explain({"--problem", problem});
     ASSERT_EQ(at.exit_code, 0) << at.err;
-    EXPECT_THAT(at.out, HasSubstr("chosen    " + rule));
+    EXPECT_THAT(at.out, HasSubstr(std::string("chosen    ") + rule + ": "));
     EXPECT_THAT(at.out, HasSubstr("expected  unknown: "));
+    EXPECT_THAT(at.out, HasSubstr("improve   sweep this problem: mgtune sweep rmsnorm.forward"));
     EXPECT_THAT(at.out, Not(ContainsRegex("[0-9] us"))) << "no time of any candidate";
-    EXPECT_THAT(at.out, Not(HasSubstr("regret  ")));
-    EXPECT_THAT(at.out, Not(ContainsRegex("[0-9] % +(least regret|nearest)"))) << "no slowdown";
     const auto json = explain({"--problem", problem, "--json"}).json();
+    EXPECT_EQ(json["chosen"]["rule"], rule);
     ASSERT_FALSE(json["runners_up"].empty());
-    for (const auto& other : json["runners_up"]) {
-      EXPECT_TRUE(other["expected_ns"].is_null()) << other;
-      EXPECT_TRUE(other["slowdown"].is_null()) << other;
-    }
-  };
-  expect_no_time("rows=2000,hidden=4096,T=bf16", "least regret: ");
-  EXPECT_THAT(explain({"--problem", "rows=2000,hidden=4096,T=bf16"}).out, HasSubstr("bound  "));
-
-  path_ = folder_.file("picks.db");
-  add_pick("512", "128", 3'000);
-  add_pick("4096", "256", 63'280);
-  expect_no_time("rows=2000,hidden=4096,T=bf16", "nearest problem: ");
-  const Ended exact = explain({"--problem", "rows=512,hidden=4096,T=bf16"});
-  EXPECT_THAT(exact.out, HasSubstr("expected  3.00 us\n"));
-  EXPECT_THAT(exact.out, Not(HasSubstr("63.28"))) << "the time of 4096 rows";
-}
-
-TEST_F(CliExplain, TheRegretOfAPickIsOfWhatWasMeasuredAlone) {
-  {
-    Store store = open();
-    OutcomeRecord record = outcome_in(store, kH200Record);
-    TunedRecord tuned;
-    tuned.sweep = record.sweep;
-    tuned.gpu = record.key.gpu;
-    tuned.problem = *store.problem_id("rmsnorm.forward", "rows=4096 hidden=4096 T=bf16", 1e6, 1e6);
-    tuned.variant = std::string(kFast).replace(kWhereLoadIs, 6, "streaming");
-    tuned.build_sha256 = "sha-1";
-    tuned.method = "rotating";
-    tuned.median_ns = 40'000;  // of a final: faster than anything was alone
-    ASSERT_TRUE(store.record_tuned(tuned).ok());
+    for (const auto& other : json["runners_up"]) EXPECT_TRUE(other["expected_ns"].is_null());
   }
-  const Ended at = explain({"--problem", "rows=4096,hidden=4096,T=bf16"});
-  ASSERT_EQ(at.exit_code, 0) << at.err;
-  EXPECT_THAT(at.out, HasSubstr("expected  40.00 us as tuned; 41.06 us measured alone\n"));
-  EXPECT_THAT(at.out, HasSubstr("regret    0.2 % over the best variant, both measured alone\n"))
-      << "41.06 us over 40.96 us";
 }
 
-TEST_F(CliExplain, CrossValidates) {
-  const Ended all = explain({"--cross-validate"});
-  ASSERT_EQ(all.exit_code, 0) << all.err;
-  EXPECT_THAT(all.out, HasSubstr("3 problems, each chosen for without its measurements"));
-  EXPECT_THAT(all.out, Not(HasSubstr("the default, which needs no measurements")));
-  const Ended json = explain({"--cross-validate", "--json"});
-  const auto problems = json.json()["cross_validation"][0]["problems"];
-  ASSERT_EQ(problems.size(), 3U);
-  EXPECT_TRUE(problems[0].at("default_regret").is_null());  // it was not measured
+// From recorded results to the way through the tree.
+TEST_F(CliExplain, RulesBesideTheDatabaseServeProblemsThatNobodyTuned) {
+  MgtuneProgram::Words words = {"import", "--db", path_};
+  const std::string folder = source_path("results/h200/recorded/rmsnorm.add_forward");
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    words.push_back(entry.path().string());
+  }
+  ASSERT_EQ(mgtune_.run(words).exit_code, 0);
+  ASSERT_EQ(mgtune_.run({"fit", "rmsnorm.add_forward", "--db", path_}).exit_code, 0);
+  const Ended at = mgtune_.run({"explain", "rmsnorm.add_forward", "--gpu", "H200", "--db", path_,
+                                "--problem", "rows=3000,hidden=6144,T=bf16"});
+  ASSERT_EQ(at.exit_code, 0) << at.err;
+  EXPECT_THAT(at.out, HasSubstr("chosen    rules: rules of NVIDIA H200, fitted to 14 problems"));
+  EXPECT_THAT(at.out, ContainsRegex("rule      .* against [0-9]+\\): (yes|no)\n"));
+  EXPECT_THAT(at.out, HasSubstr("each with rules that were fitted without it"));
+  EXPECT_THAT(at.out, HasSubstr("improve   sweep this problem"));
 }
 
 TEST_F(CliExplain, NamesWhatIsNeverDispatched) {
   {
     Store store = open();
-    add(store, "1024", "128", "normal", Outcome::wrong);
+    OutcomeRecord record = outcome_in(store, kH200Record);
+    record.key.problem =
+        *store.problem_id("rmsnorm.forward", "rows=1024 hidden=4096 T=bf16", 1e6, 1e6);
+    record.variant = kFast;
+    record.outcome = Outcome::wrong;
+    record.measurement.reset();
+    ASSERT_TRUE(store.record(record).ok());
   }
   const Ended at = explain({"--problem", "rows=4096,hidden=4096,T=bf16"});
   ASSERT_EQ(at.exit_code, 0) << at.err;
@@ -168,10 +120,7 @@ TEST_F(CliExplain, NamesWhatIsNeverDispatched) {
 }
 
 TEST_F(CliExplain, RefusesADatabaseWithWhatTheOperatorDoesNotOffer) {
-  {
-    Store store = open();
-    add(store, "1024", "257", "normal");
-  }
+  add_pick("1024", "257", 9'000);
   const Ended value = explain({"--problem", "rows=4096,hidden=4096,T=bf16"});
   EXPECT_EQ(value.exit_code, 5);
   EXPECT_THAT(value.err, HasSubstr(path_));
@@ -179,10 +128,7 @@ TEST_F(CliExplain, RefusesADatabaseWithWhatTheOperatorDoesNotOffer) {
 }
 
 TEST_F(CliExplain, RefusesCppInAValue) {
-  {
-    Store store = open();
-    add(store, "1024", "256>();__trap();//", "normal");
-  }
+  add_pick("1024", "256>();__trap();//", 9'000);
   const Ended code = explain({"--problem", "rows=4096,hidden=4096,T=bf16"});
   EXPECT_EQ(code.exit_code, 5);
   EXPECT_THAT(code.err, HasSubstr("__trap"));

@@ -52,8 +52,9 @@ function exportsEndingIn(ending) {
 function compileSchema(name) {
   const ajv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true });
   const path = join(root, "configs/schema", name);
+  const tuned = "tuned.schema.json";
+  if (name !== tuned) ajv.addSchema(readJson(join(root, "configs/schema", tuned)), tuned);
   if (existsSync(path)) return ajv.compile(readJson(path));
-  ajv.addSchema(readJson(join(root, "configs/schema/tuned.schema.json")), "tuned.schema.json");
   ajv.addSchema(readJson(join(here, "recording-header.schema.json")));
   return ajv.compile(readJson(join(here, name)));
 }
@@ -111,6 +112,7 @@ function main(operatorFiles) {
     ["gpu.schema.json", jsonFilesBelow("configs/gpus")],
     ["shapes.schema.json", jsonFilesBelow("configs/shapes")],
     ["tuned.schema.json", exportsEndingIn(".tuned.json")],
+    ["rules.schema.json", [...jsonFilesBelow("tests/golden/rules"), ...jsonFilesBelow("results", ".rules.json")]],
     ["t4.schema.json", exportsEndingIn(".t4.json")],
     ["kernel-tuner-cache.schema.json", exportsEndingIn(".cache.json")],
     ["report.schema.json", jsonFilesBelow("tests/golden/report")],

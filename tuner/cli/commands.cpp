@@ -13,6 +13,7 @@
   COMMAND(calibrate, "Measure the limits of a GPU: bandwidth by size, arithmetic peaks") \
   COMMAND(compare, "Compare the times of two runs")                                      \
   COMMAND(peers, "Add or list the times of other implementations")                       \
+  COMMAND(fit, "Make rules that choose variants for problems that nobody tuned")         \
   COMMAND(explain, "Say which variant a program would run for a problem, and why")       \
   COMMAND(export, "Write results as text: tuned tables or recordings")                   \
   COMMAND(import, "Add exported results to the database")                                \

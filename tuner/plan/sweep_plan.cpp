@@ -22,6 +22,7 @@
 #include "measure/timing_method_probe.h"
 #include "plan/absent_gpu.h"
 #include "plan/problem_set.h"
+#include "plan/random_problems.h"
 #include "plan/shard_cut.h"
 #include "search/search.h"
 #include "selection/variant_selection.h"
@@ -181,11 +182,43 @@ Result<Narrowings> parse_where(const std::vector<std::string>& conditions,
 }
 
 // All problems of the request.
+Result<std::vector<Problem>> requested_problems(const SweepRequest& request,
+                                                const std::vector<const Operator*>& operators,
+                                                const ProblemRequest& wanted, DeviceKind device) {
+  if (request.for_rules == 0) return make_problems(operators, wanted, device);
+  std::vector<Problem> all;
+  for (const Operator* op : operators) {
+    MGTUNE_ASSIGN(std::vector<Problem> drawn,
+                  draw_problems(*op,
+                                {static_cast<std::size_t>(request.for_rules), request.ranges,
+                                 wanted.dtypes, request.seed},
+                                device));
+    std::ranges::move(drawn, std::back_inserter(all));
+  }
+  return all;
+}
+
+Status check_for_rules(const SweepRequest& request) {
+  constexpr std::uint64_t kMost = 10'000;
+  if (request.for_rules > kMost) {
+    return invalid_argument(fmt::format("--for-rules: at most {} problems", kMost));
+  }
+  if (request.for_rules > 0 && (!request.problems.empty() || !request.shapes.empty())) {
+    return invalid_argument(
+        "--for-rules draws the problems, so it goes with neither --problem nor --shapes");
+  }
+  if (request.for_rules == 0 && !request.ranges.empty()) {
+    return invalid_argument("--ranges goes with --for-rules N");
+  }
+  return {};
+}
+
 Status add_problems(const SweepRequest& request, const std::vector<const Operator*>& operators,
                     const ProblemRequest& wanted, SweepPlan& plan) {
   const DeviceInfo& device = plan.device();
   MGTUNE_ASSIGN(const Narrowings narrowings, parse_where(request.where, operators));
-  MGTUNE_ASSIGN(std::vector<Problem> problems, make_problems(operators, wanted, device.kind));
+  MGTUNE_ASSIGN(std::vector<Problem> problems,
+                requested_problems(request, operators, wanted, device.kind));
   plan.all_problems = std::ssize(problems);
   for (Problem& problem : problems) {
     MGTUNE_TRY(check_launches(problem, device.limits));
@@ -224,6 +257,7 @@ Result<SweepPlan> plan_for(const std::vector<DeviceInfo>& devices, const SweepRe
   options.kernel = request.kernel;
   options.seed = request.seed;
   options.counters = request.counters;
+  options.shares_variants = request.for_rules > 0;
   options.objective = request.objective == "energy" ? Objective::energy : Objective::time;
   MGTUNE_ASSIGN(options.retry, parse_retry(request.retry));
   const char* default_budget = plan.emulation() ? kEmulationBudget : kGpuBudget;
@@ -355,6 +389,7 @@ Result<std::vector<SweepPlan>> make_sweep_plans(const SweepRequest& request, Cat
   if (request.finals) MGTUNE_TRY(check_finals(request));
   if (!request.budget.empty()) MGTUNE_TRY(parse_budget(request.budget).status());
   MGTUNE_TRY(check_method(request.method));
+  MGTUNE_TRY(check_for_rules(request));
   MGTUNE_TRY(parse_retry(request.retry).status());
   MGTUNE_ASSIGN(const ProblemRequest wanted, problem_request(request));
   MGTUNE_ASSIGN(const std::vector<const Operator*> operators,

@@ -25,6 +25,8 @@ struct SweepRequest {
   std::vector<std::string> problems;
   std::vector<std::string> where;  // conditions that every variant must fulfil
   std::uint64_t seed = 1;
+  std::uint64_t for_rules = 0;  // so many problems drawn at random, for rules; 0: others
+  std::string ranges;           // from which they are drawn (plan/random_problems.h)
   bool counters = false;
   bool finals = false;      // choose among the results that the database has; search nothing
   bool plans_only = false;  // nothing will run, so the GPU need not be in this machine

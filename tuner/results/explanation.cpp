@@ -11,58 +11,14 @@
 namespace mgtune {
 namespace {
 
-constexpr std::size_t kNeighbors = 3;  // for the bound of the regret
-
 std::vector<GpuRecord> recorded_gpus(const Evidence& evidence) {
-  std::vector<GpuRecord> gpus = evidence.gpus;
-  for (const TunedEntry& entry : evidence.tuned) {
-    if (find_same_gpu(gpus, entry.gpu) == gpus.size()) gpus.push_back(entry.gpu);
-  }
+  std::vector<GpuRecord> gpus;
+  const auto add = [&](const GpuRecord& gpu) {
+    if (find_same_gpu(gpus, gpu) == gpus.size()) gpus.push_back(gpu);
+  };
+  for (const TunedEntry& entry : evidence.tuned) add(entry.gpu);
+  for (const std::shared_ptr<const Rules>& rules : evidence.rules) add(rules->gpu);
   return gpus;
-}
-
-// The first measured problem of each combination of dtypes and flags.
-std::vector<const Problem*> kinds_of_problem(const Evidence& evidence) {
-  std::vector<const Problem*> kinds;
-  for (const Problem& problem : evidence.problems) {
-    const bool known = std::ranges::any_of(kinds, [&](const Problem* kind) {
-      return same_dtypes_and_flags(*problem.op, kind->slots, problem.slots);
-    });
-    if (!known) kinds.push_back(&problem);
-  }
-  return kinds;
-}
-
-Status select_for_problem(const Operator& op, const std::string& problem, const Evidence& evidence,
-                          SelectionReport& report) {
-  const DeviceInfo& device = report.device;
-  MGTUNE_ASSIGN(const auto words, parse_assignments(problem));
-  MGTUNE_ASSIGN(report.problem, bind_problem(op, words));
-  report.selected = select_variants(*report.problem, device, evidence);
-  if (report.selected.empty()) {
-    return unsupported("no variant of " + op.full_name() + " serves " + report.problem->text() +
-                       " on " + device.name + ", or all that do have failed there");
-  }
-  if (report.selected.front().step != SelectionStep::exact) {
-    report.neighbors = cross_validate(*report.problem, device, evidence, kNeighbors);
-  }
-  for (const Variant& variant : failed_variants(evidence, gpu_record(device))) {
-    report.failed.push_back(variant_text(op, variant));
-  }
-  return {};
-}
-
-Status cross_validate_all(const Operator& op, const Evidence& evidence, SelectionReport& report) {
-  const DeviceInfo& device = report.device;
-  std::vector<const Problem*> kinds = kinds_of_problem(evidence);
-  if (report.problem) kinds = {&*report.problem};
-  for (const Problem* kind : kinds) {
-    std::vector<HeldOut> problems = cross_validate(*kind, device, evidence);
-    if (!problems.empty()) report.cross_validated.push_back(std::move(problems));
-  }
-  if (!report.cross_validated.empty()) return {};
-  return not_found("nothing to cross-validate: " + op.full_name() +
-                   " needs at least three measured problems of the same dtypes on " + device.name);
 }
 
 // Sets the report's device. `word` names a GPU of this machine, or one of `recorded`.
@@ -102,21 +58,30 @@ Status find_explained_gpu(const std::string& word, const std::vector<GpuRecord>&
 }  // namespace
 
 Result<SelectionReport> explain(const ExplainRequest& request, Catalog& catalog) {
-  if (request.problem.empty() && !request.cross_validate) {
-    return invalid_argument("--problem is required unless --cross-validate is given");
-  }
   MGTUNE_ASSIGN(const Operator* const op, only_operator(catalog, request.kernel));
   MGTUNE_ASSIGN(TunedSource source, open_source(request.database, catalog));
+  const Evidence evidence = evidence_of(*op, catalog, source);
   SelectionReport report;
-  report.evidence = std::make_unique<const Evidence>(evidence_of(*op, catalog, source));
   report.source = source_lines(source, op->full_name());
   report.notes = std::move(source.notes);
-  const Evidence& evidence = *report.evidence;
+  MGTUNE_ASSIGN(const auto words, parse_assignments(request.problem));
+  MGTUNE_ASSIGN(report.problem, bind_problem(*op, words));
   MGTUNE_TRY(find_explained_gpu(request.gpu, recorded_gpus(evidence), report));
-  if (!request.problem.empty()) {
-    MGTUNE_TRY(select_for_problem(*op, request.problem, evidence, report));
+  report.selected = select_variants(report.problem, report.device, evidence);
+  if (report.selected.empty()) {
+    return unsupported("no variant of " + op->full_name() + " serves " + report.problem.text() +
+                       " on " + report.device.name + ", or all that do have failed there");
   }
-  if (request.cross_validate) MGTUNE_TRY(cross_validate_all(*op, evidence, report));
+  const SelectionStep step = report.selected.front().step;
+  report.rules = rules_for(report.device, evidence);
+  if (step == SelectionStep::rules || step == SelectionStep::rules_of_other_gpu) {
+    report.rules_lines = rules_lines(*report.rules, report.problem, report.device);
+  }
+  report.improvement = improvement_text(step, report.problem, report.rules.get(), report.device);
+  for (const std::string& text : evidence.failed.of(gpu_record(report.device), op->full_name())) {
+    const Result<Variant> variant = parse_variant(*op, text);
+    if (variant.ok()) report.failed.push_back(variant_text(*op, *variant));
+  }
   return report;
 }
 

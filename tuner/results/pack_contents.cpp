@@ -44,7 +44,7 @@ Result<std::vector<TunedTable>> all_tables(const PackRequest& request, Catalog& 
   if (!request.table.empty()) {
     MGTUNE_ASSIGN(const std::string text, read_document(FileSystem::real(), request.table));
     MGTUNE_TRY(read_rows(request.table, text, catalog, opened));
-    opened.failed.add(user_failures("", opened.notes));
+    opened.failed.add(user_failures(opened.notes));
   } else {
     MGTUNE_ASSIGN(opened, open_rows(request.database, catalog));
   }
@@ -98,12 +98,12 @@ Status add_build(const Binding& binding, const Variant& variant, const DeviceInf
 Status add_builds(const Operator& op, const DeviceInfo& device,
                   const std::vector<TunedEntry>& entries, WantedBuilds& builds) {
   std::set<std::string> bindings;
+  const Evidence evidence(entries);
   for (const TunedEntry& bound : entries) {
     const Binding binding = bound.problem.binding();
     if (!bindings.insert(binding.text()).second) continue;
-    for (const TunedEntry& other : entries) {
-      if (!same_dtypes_and_flags(op, bound.problem.slots, other.problem.slots)) continue;
-      MGTUNE_TRY(add_build(binding, other.variant, device, builds));
+    for (const TunedEntry* other : usable_picks(binding, device, evidence)) {
+      MGTUNE_TRY(add_build(binding, other->variant, device, builds));
     }
     for (const Variant& variant : all_defaults(op)) {
       MGTUNE_TRY(add_build(binding, variant, device, builds));

@@ -79,7 +79,7 @@ Result<OpenedRows> open_rows(const std::string& named, Catalog& catalog) {
     if (table.ok() && table->has_value()) {
       opened.rows = std::move((*table)->rows);
       opened.notes = std::move((*table)->notes);
-      opened.failed.add(user_failures("", opened.notes));
+      opened.failed.add(user_failures(opened.notes));
       return opened;
     }
   }

@@ -125,9 +125,7 @@ class AdaptiveSearch final : public Search {
   void plan_start(const WarmStart& warm_start) {
     WarmStart sorted = warm_start;
     std::ranges::stable_sort(sorted, {}, &WarmVariant::relative_time);
-    const std::vector<Variant> ladder = set_.ladder();  // comes before them in any case
     for (const WarmVariant& warm : sorted) {
-      if (std::ranges::find(ladder, warm.variant) != ladder.end()) continue;
       if (warm_.size() < kWarm && set_.admits(warm.variant)) {
         warm_.push_back(set_.index(warm.variant));
       }
@@ -148,8 +146,8 @@ class AdaptiveSearch final : public Search {
     return known_ - last;
   }
 
-  // The variants of a warm start come before the suggestions of the model, however long the ladder
-  // was: they say more about fast variants than the results of the ladder.
+  // The variants of a warm start come before the suggestions of the model: they say more about fast
+  // variants than the results so far.
   std::optional<std::uint64_t> next_warm() {
     while (!warm_.empty()) {
       const std::uint64_t index = warm_.back();

@@ -40,16 +40,32 @@ Result<const Strategy*> find_strategy(const std::string& name) {
                           must_be_one_of(name, search_strategies()));
 }
 
-// Gives the ladder, then the variants of a strategy that are not in the ladder.
-class LadderFirst final : public Search {
+// Without rules, a search starts with so many rungs of the ladder. Further rungs are for other
+// problems, and the strategy finds better variants with the evaluations that they would cost.
+constexpr std::size_t kStartingRungs = 4;
+
+// The default, then what the rules rank or, if there are no rules, a few more rungs.
+std::vector<Variant> first_variants(const VariantSet& set, const std::vector<Variant>& ranked) {
+  std::vector<Variant> first = set.ladder();
+  const std::size_t rungs = ranked.empty() ? kStartingRungs : 1;
+  if (first.size() > rungs) first.resize(rungs);
+  for (const Variant& variant : ranked) {
+    const bool is_known = std::ranges::find(first, variant) != first.end();
+    if (!is_known && set.admits(variant)) first.push_back(variant);
+  }
+  return first;
+}
+
+// Gives these variants, then the variants of a strategy that are not among them.
+class FirstVariants final : public Search {
  public:
-  LadderFirst(const VariantSet& set, std::unique_ptr<Search> strategy)
-      : strategy_(std::move(strategy)), ladder_(set.ladder()) {}
+  FirstVariants(std::vector<Variant> first, std::unique_ptr<Search> strategy)
+      : strategy_(std::move(strategy)), first_(std::move(first)) {}
 
   std::optional<Variant> next() override {
-    if (next_of_ladder_ < ladder_.size()) return ladder_[next_of_ladder_++];
+    if (given_ < first_.size()) return first_[given_++];
     std::optional<Variant> variant = strategy_->next();
-    while (variant.has_value() && in_ladder(*variant)) variant = strategy_->next();
+    while (variant.has_value() && is_first(*variant)) variant = strategy_->next();
     return variant;
   }
 
@@ -57,13 +73,13 @@ class LadderFirst final : public Search {
   double chance_of_gain(double gain) const override { return strategy_->chance_of_gain(gain); }
 
  private:
-  bool in_ladder(const Variant& variant) const {
-    return std::find(ladder_.begin(), ladder_.end(), variant) != ladder_.end();
+  bool is_first(const Variant& variant) const {
+    return std::find(first_.begin(), first_.end(), variant) != first_.end();
   }
 
   std::unique_ptr<Search> strategy_;
-  std::vector<Variant> ladder_;
-  std::size_t next_of_ladder_ = 0;
+  std::vector<Variant> first_;
+  std::size_t given_ = 0;
 };
 
 }  // namespace
@@ -98,10 +114,16 @@ Status check_strategy(const std::string& strategy) { return find_strategy(strate
 
 Result<std::unique_ptr<Search>> make_search(const std::string& strategy, const VariantSet& set,
                                             std::uint64_t seed, const WarmStart& warm_start,
-                                            const std::shared_ptr<WalkLimit>& limit) {
+                                            const std::shared_ptr<WalkLimit>& limit,
+                                            const std::vector<Variant>& ranked) {
   MGTUNE_ASSIGN(const Strategy* known, find_strategy(strategy));
+  std::vector<Variant> first = first_variants(set, ranked);
+  WarmStart others = warm_start;  // a strategy tries few of them
+  std::erase_if(others, [&](const WarmVariant& warm) {
+    return std::ranges::find(first, warm.variant) != first.end();
+  });
   return std::unique_ptr<Search>(
-      std::make_unique<LadderFirst>(set, known->make(set, seed, warm_start, limit)));
+      std::make_unique<FirstVariants>(std::move(first), known->make(set, seed, others, limit)));
 }
 
 Result<double> parse_target(const std::string& text, const std::string& strategy) {

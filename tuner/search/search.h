@@ -52,9 +52,9 @@ struct WarmVariant {
 using WarmStart = std::vector<WarmVariant>;
 
 // An entry of the table of strategies in search.cpp. A strategy NAME is one file in this folder
-// that defines NAME_strategy(), and one line in that table. A strategy may ignore the ladder of
-// defaults: search.cpp returns the ladder's variants first, and skips them when the strategy
-// returns them again.
+// that defines NAME_strategy(), and one line in that table. A strategy may ignore the variants that
+// every search starts with: search.cpp returns them first, and skips them when the strategy returns
+// them again.
 struct Strategy {
   std::string_view name;
   std::unique_ptr<Search> (*make)(const VariantSet& set, std::uint64_t seed,
@@ -78,13 +78,15 @@ inline constexpr std::string_view kDefaultStrategy = "adaptive";
 bool starts_warm(const std::string& strategy);
 bool estimates_gain(const std::string& strategy);
 
-// With every strategy, the ladder of the set comes first. So a sweep that stops early still has the
-// default's time to compare with. It fails as check_strategy() does. `set` must outlive the result.
-// The search shares the limit with its user, who restarts it before each next().
+// With every strategy, the default comes first, so that a sweep that stops early has its time to
+// compare with. Then come the variants of `ranked`, which rules name for the problem, or, if there
+// are none, three more rungs of the ladder. It fails as check_strategy() does. `set` must outlive
+// the result. The search shares the limit with its user, who restarts it before each next().
 Result<std::unique_ptr<Search>> make_search(
     const std::string& strategy, const VariantSet& set, std::uint64_t seed,
     const WarmStart& warm_start = {},
-    const std::shared_ptr<WalkLimit>& limit = std::make_shared<WalkLimit>());
+    const std::shared_ptr<WalkLimit>& limit = std::make_shared<WalkLimit>(),
+    const std::vector<Variant>& ranked = {});
 
 // A target says when a search may stop. With a target of 0.98, the search stops when a gain of 2 %
 // has become unlikely: the strategy estimates that the probability of a variant that is 2 % faster

@@ -7,6 +7,9 @@
 #include "final/pick.h"
 #include "final/sustained.h"
 #include "search/search.h"
+#include "selection/gpu_similarity.h"
+#include "sweep/shared_variants.h"
+#include "sweep/variants_of_rules.h"
 #include "sweep/warm_start.h"
 
 namespace mgtune {
@@ -28,7 +31,9 @@ Result<std::unique_ptr<ProblemSweep>> ProblemSweep::make(SweepShared& shared,
     MGTUNE_ASSIGN(warm,
                   find_warm_start(shared.store, problem, shared.device, space, view.tuned.method));
   }
-  MGTUNE_ASSIGN(Proposals proposals, Proposals::make(shared, planned, warm.variants));
+  const std::vector<Variant> ranked =
+      variants_of_rules(shared.store.path(), problem, shared.device);
+  MGTUNE_ASSIGN(Proposals proposals, Proposals::make(shared, planned, warm.variants, ranked));
   std::unique_ptr<ProblemSweep> sweep(
       new ProblemSweep(shared, planned, std::move(results), std::move(proposals), std::move(view)));
   MGTUNE_TRY(sweep->recall());
@@ -68,6 +73,17 @@ Status ProblemSweep::recall() {
     if (state.need != VariantState::Need::nothing) continue;
     if (state.contends()) contenders_.emplace(state.variant, state);
     if (proposals_.exclude(state.variant)) recalled_.push_back(std::move(state));
+  }
+  if (shared_.options.shares_variants) {
+    MGTUNE_ASSIGN(
+        std::vector<Variant> fast,
+        shared_variants(shared_.store, problem_, gpu_record(shared_.device), view_.tuned.method));
+    for (Variant& variant : fast) {
+      if (!planned_.space.admits(variant)) continue;
+      if (proposals_.exclude(variant_text(*problem_.op, variant))) {
+        proposals_.retry(std::move(variant));
+      }
+    }
   }
   const auto others =
       std::stable_partition(recalled_.begin(), recalled_.end(),

@@ -15,12 +15,12 @@ constexpr std::uint64_t kMaxLooked = std::uint64_t{1} << 26U;
 }  // namespace
 
 Result<Proposals> Proposals::make(const SweepShared& shared, const PlannedProblem& planned,
-                                  const WarmStart& warm_start) {
+                                  const WarmStart& warm_start, const std::vector<Variant>& ranked) {
   const bool has_deadline = shared.options.budget.seconds.has_value();
   auto limit = std::make_shared<WalkLimit>(
       has_deadline ? std::numeric_limits<std::uint64_t>::max() : kMaxLooked, shared.should_stop);
   MGTUNE_ASSIGN(auto search, make_search(shared.options.strategy, planned.visited(),
-                                         shared.options.seed, warm_start, limit));
+                                         shared.options.seed, warm_start, limit, ranked));
   return Proposals(*planned.problem.op, std::move(limit), std::move(search));
 }
 

@@ -23,8 +23,9 @@ namespace mgtune {
 class Proposals {
  public:
   // Fails as make_search() does. `planned` must outlive the object.
+  // `ranked`: the variants that rules name for the problem.
   static Result<Proposals> make(const SweepShared& shared, const PlannedProblem& planned,
-                                const WarmStart& warm_start);
+                                const WarmStart& warm_start, const std::vector<Variant>& ranked);
 
   // The search no longer proposes the variant of this text. False if this was said before.
   bool exclude(const std::string& variant) { return excluded_.insert(variant).second; }

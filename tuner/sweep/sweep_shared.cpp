@@ -66,8 +66,8 @@ Status SweepJournal::finish() {
 
 Result<FailedVariants> read_failed_variants(SweepShared& shared, const TunedView& pick) {
   FailedVariants failed;
-  MGTUNE_ASSIGN(const MeasuredRows measured, shared.store.measured(pick.op));
-  failed.add(measured);
+  MGTUNE_ASSIGN(const std::vector<FailureView> failures, shared.store.failures(pick.op));
+  failed.add(failures);
   return failed;
 }
 

@@ -1,9 +1,12 @@
 #include "sweep/warm_start.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 
+#include "selection/evidence.h"
+#include "selection/gpu_similarity.h"
 #include "selection/variant_selection.h"
 
 namespace mgtune {
@@ -15,6 +18,64 @@ constexpr std::size_t kMaxVariants = 8;
 // The distance of other dtypes or flags: larger than that of any dims, and smaller than that of
 // another GPU.
 constexpr double kOtherDTypes = 1e4;
+
+constexpr double kStaticWeight = 4;      // a static dim is compiled in: other code runs
+constexpr double kPresenceWeight = 0.5;  // an optional tensor more or less is a small difference
+constexpr double kPerGpu = 1e6;          // above any sum of log distances
+
+// The distance of a tuned entry from a binding on a device, without dynamic and hint dims.
+struct TunedDistance {
+  const TunedEntry* entry;
+  bool same_gpu;
+  double distance;
+};
+
+// Sum over static dims of 4 * |log2 a - log2 b|, and 0.5 for each optional tensor that one has.
+double binding_distance(const Operator& op, const Slots& a, const Slots& b) {
+  double distance = 0;
+  for (const Dim& dim : op.dims) {
+    if (dim.kind != DimKind::fixed) continue;
+    const auto slot = std::size_t(dim.slot);
+    distance += kStaticWeight * std::abs(log_extent(a[slot]) - log_extent(b[slot]));
+  }
+  for (const Tensor& tensor : op.tensors) {
+    if (tensor.has_slot < 0) continue;
+    const auto slot = std::size_t(tensor.has_slot);
+    if (a[slot] != b[slot]) distance += kPresenceWeight;
+  }
+  return distance;
+}
+
+// The entries of the binding's dtypes and flags. Those of the same GPU come before those of any
+// other GPU, and nearer GPUs before farther ones.
+std::vector<TunedDistance> tuned_distances(const Binding& binding, const DeviceInfo& device,
+                                           const std::vector<TunedEntry>& tuned) {
+  const GpuRecord here = gpu_record(device);
+  std::vector<TunedDistance> tuned_distances;
+  std::vector<double> gpus;  // distances of the GPUs that occur; 0 for this one
+  for (const TunedEntry& entry : tuned) {
+    if (entry.emulation() != here.emulation ||
+        !same_dtypes_and_flags(*binding.op, binding.slots, entry.problem.slots)) {
+      continue;
+    }
+    const bool same_gpu = is_same_gpu(entry.gpu, here);
+    // Adds one to the distance, so that a GPU that differs only in memory size comes after this
+    // one.
+    gpus.push_back(same_gpu ? 0 : 1 + gpu_distance(entry.gpu, here));
+    tuned_distances.push_back(
+        {&entry, same_gpu, binding_distance(*binding.op, binding.slots, entry.problem.slots)});
+  }
+  std::vector<double> ranks = gpus;
+  std::sort(ranks.begin(), ranks.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  for (std::size_t i = 0; i < tuned_distances.size(); ++i) {
+    if (tuned_distances[i].same_gpu) continue;
+    const auto rank = std::lower_bound(ranks.begin(), ranks.end(), gpus[i]) - ranks.begin() + 1;
+    tuned_distances[i].distance += kPerGpu * static_cast<double>(rank);
+  }
+  std::ranges::stable_sort(tuned_distances, {}, &TunedDistance::distance);
+  return tuned_distances;
+}
 
 struct Neighbor {
   const TunedEntry* entry;

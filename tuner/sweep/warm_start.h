@@ -1,7 +1,6 @@
 // Where the search of a problem starts: with the fastest variants of the nearest problem that was
-// swept before. The distance is the one by which the runtime serves a problem that nobody tuned
-// (runtime/selection): this GPU comes before the nearest other one, then the same dtypes and flags,
-// then the nearest dims. The search tries these variants early, and does not rely on their times.
+// swept before: this GPU comes before the nearest other one, then the same dtypes and flags, then
+// the nearest dims. The search tries these variants early, and does not rely on their times.
 // One thread.
 
 #pragma once

@@ -14,6 +14,7 @@
 #include "family/operator.h"
 #include "family/problem.h"
 #include "family/variant.h"
+#include "json/json_value.h"
 #include "selection/variant_selection.h"
 #include "tests/helpers/fakes/fake_device.h"
 
@@ -125,32 +126,37 @@ inline TunedEntry tuned_entry(const Operator& op, const std::string& problem,
           gpu_record(device), median_ns};
 }
 
-// What a sweep of toy.norm would leave: about `rows` measurements, of every variant on problems
-// with ever more rows. THREADS=64 is best up to 1000 rows, THREADS=256 above; VEC=4 always.
-inline Evidence toy_evidence(const Operator& op, const DeviceInfo& device, std::int64_t rows) {
+// Rules of toy.norm that were measured on the device: THREADS=64 up to 1,024 rows for a row of 64
+// floats (bytes are 1/120 of the L2 cache), THREADS=256 above; VEC=4 where it is admissible.
+inline std::shared_ptr<const Rules> toy_rules(const Operator& op, const DeviceInfo& device) {
+  constexpr const char* kText = R"json({
+    "format": 1, "operator": "toy.norm",
+    "gpu": {"model": "x", "arch": "sm_90", "sm_count": 1, "l2_bytes": 1, "memory_bytes": 1,
+            "max_shared_bytes": 1, "mig_profile": "", "emulation": false},
+    "bandwidth": 4800000,
+    "evidence": {"command": "mgtune fit toy.norm", "commit": "",
+      "fitted": {"problems": 40, "median": 0, "percentile_95": 0.01, "worst": 0.02},
+      "left_out_problem": {"problems": 40, "median": 0.001, "percentile_95": 0.02, "worst": 0.06},
+      "left_out_band": {"problems": 40, "median": 0.01, "percentile_95": 0.05, "worst": 0.1},
+      "ladder": {"problems": 40, "median": 0.2, "percentile_95": 0.3, "worst": 0.4},
+      "problems": []},
+    "variants": [{"design": "row", "parameters": {"THREADS": 64, "VEC": 4}},
+                 {"design": "row", "parameters": {"THREADS": 256, "VEC": 4}},
+                 {"design": "row", "parameters": {"THREADS": 256, "VEC": 2}}],
+    "rules": {"if": "120 * bytes <= device.l2_bytes",
+      "then": {"rank": [0, 2],
+               "left_out": {"problems": 25, "median": 0.002, "percentile_95": 0.02, "worst": 0.02}},
+      "else": {"rank": [1, 2],
+               "left_out": {"problems": 15, "median": 0.004, "percentile_95": 0.05, "worst": 0.06}}}
+  })json";
+  Rules rules = must(read_rules("toy.norm.rules.json", must(parse_json(kText)), op));
+  rules.gpu = gpu_record(device);
+  return std::make_shared<const Rules>(std::move(rules));
+}
+
+inline Evidence toy_evidence(const Operator& op, const DeviceInfo& device) {
   Evidence evidence;
-  evidence.gpus = {gpu_record(device)};
-  evidence.drivers = {device.driver};
-  for (const char* threads : {"32", "64", "128", "256"}) {
-    for (const char* width : {"1", "2", "4"}) {
-      evidence.variants.push_back(
-          variant_of(op, std::string("row THREADS=") + threads + " VEC=" + width));
-    }
-  }
-  const std::int64_t problems = rows / 12;
-  for (std::int64_t i = 0; i < problems; ++i) {
-    const std::int64_t extent = problems > 100 ? 16 + i : std::int64_t{16} << i;
-    evidence.problems.push_back(
-        must(bind_problem(op, {{"rows", std::to_string(extent)}, {"hidden", "64"}, {"T", "f32"}})));
-    for (std::uint32_t variant = 0; variant < 12; ++variant) {
-      const std::int64_t threads = evidence.variants[variant].values[0];
-      const std::int64_t width = evidence.variants[variant].values[1];
-      const double misfit = threads == (extent <= 1000 ? 64 : 256) ? 1 : 1.5;
-      const double median_ns = 100 * static_cast<double>(extent) * misfit * (width == 4 ? 1 : 1.2);
-      evidence.rows.push_back(
-          {0, static_cast<std::uint32_t>(i), variant, 0, Outcome::ok, median_ns});
-    }
-  }
+  evidence.rules = {toy_rules(op, device)};
   return evidence;
 }
 

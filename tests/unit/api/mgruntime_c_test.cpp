@@ -113,8 +113,9 @@ TEST_F(MgruntimeC, LaunchesWhatTheDatabaseSays) {
   EXPECT_THAT(text, HasSubstr("chosen    exact problem: tuned for n=1000 T=f32 on cpu"));
   EXPECT_THAT(text, HasSubstr("expected  2.50 us at the tuned problem (emulation)\n"));
   EXPECT_THAT(text, HasSubstr("tuned.db, 1 tuned problem\n"));
-  EXPECT_THAT(explained(tuned_plan, 10), HasSubstr("chosen    nearest problem: "));
-  EXPECT_THAT(explained(tuned_plan, 10), testing::Not(HasSubstr(" us")))
+  EXPECT_THAT(explained(tuned_plan, 900), HasSubstr("chosen    near problem: "));
+  EXPECT_THAT(explained(tuned_plan, 900), HasSubstr("improve   sweep this problem: mgtune sweep"));
+  EXPECT_THAT(explained(tuned_plan, 900), testing::Not(HasSubstr(" us")))
       << "the time of another problem";
   const DeviceVectors vectors(context_, {1, 2}, {3, 4});
   const std::int64_t n = 2;

@@ -162,7 +162,7 @@ TEST_F(ProcessStartTest, APackOfAnotherGpuIsSaidOnceAndItsBuildsAreTheRightOnes)
   const std::string text = run(file("other", ".mgpack"));
   run(file("other", ".mgpack"));
   const std::string said = testing::internal::GetCapturedStderr();
-  EXPECT_THAT(text, HasSubstr("chosen    nearest GPU: "));
+  EXPECT_THAT(text, HasSubstr("chosen    default ladder: "));
   EXPECT_THAT(text, HasSubstr("is for NVIDIA L4, not for this NVIDIA H200"));
   const std::size_t first = said.find("is for NVIDIA L4, not for this NVIDIA H200");
   EXPECT_NE(first, std::string::npos) << said;

@@ -203,7 +203,7 @@ class SkewTest : public testing::Test {
     const Operator& op = **catalog().find_operator("toy.norm");
     const Binding binding = bound(op, {{"hidden", "64"}, {"T", "f32"}});
     const auto plan = Plan::make(modules, builder, binding, {{1, 65536}, {1, 0}},
-                                 decode_evidence(op, source->rows, source->measured), strict);
+                                 Evidence(decode_tuned(op, source->rows)), strict);
     if (!plan.ok()) {
       outcome.status = plan.status();
       return outcome;
@@ -222,7 +222,7 @@ class SkewTest : public testing::Test {
 };
 
 constexpr bool kCompiles = true, kDoesNot = false;
-constexpr SelectionStep kExact = SelectionStep::exact, kNearest = SelectionStep::nearest_gpu;
+constexpr SelectionStep kExact = SelectionStep::exact, kLadder = SelectionStep::default_ladder;
 
 // What differs, and what then becomes of a pack and of a table beside a warm cache.
 struct Cell {
@@ -247,19 +247,19 @@ const Cell kCells[] = {
        m.model = "NVIDIA L40S";
        m.sm_count = 142;
      },
-     kNearest, kDoesNot, kDoesNot, "is for NVIDIA L4, not for this NVIDIA L40S", false},
+     kLadder, kDoesNot, kDoesNot, "is for NVIDIA L4, not for this NVIDIA L40S", false},
     {"a MIG instance",
      [](Machine& m) {
        m.sm_count = 16;
        m.mig_profile = "1g.18gb";
      },
-     kNearest, kDoesNot, kDoesNot, "is for NVIDIA L4, not for this NVIDIA L4", false},
+     kLadder, kDoesNot, kDoesNot, "is for NVIDIA L4, not for this NVIDIA L4", false},
     {"another architecture",
      [](Machine& m) {
        m.model = "NVIDIA H200";
        m.arch = "sm_90";
      },
-     kNearest, kCompiles, kCompiles, "is for NVIDIA L4, not for this NVIDIA H200", true},
+     kLadder, kCompiles, kCompiles, "is for NVIDIA L4, not for this NVIDIA H200", false},
     {"an edited kernel", [](Machine& m) { m.source = "// norm.cu, edited"; }, kExact, kCompiles,
      kCompiles, "", true},
 };

@@ -85,10 +85,10 @@ TEST_F(LaunchAllocation, AMillionLaunchesWithRandomRowsAllocateNothing) {
   EXPECT_EQ(device.launches, kLaunches);
 }
 
-TEST_F(LaunchAllocation, NeitherDoLaunchesOfAPlanThatMeasurementsMade) {
+TEST_F(LaunchAllocation, NeitherDoLaunchesOfAPlanWithRules) {
   const Operator op = toy_norm();
   const Binding binding = bound(op, {{"hidden", "64"}, {"T", "f32"}});
-  const Evidence evidence = toy_evidence(op, device.info(), 144);
+  const Evidence evidence = toy_evidence(op, device.info());
   const auto plan = must(Plan::make(modules, builder, binding, {{1, 65536}, {1, 0}}, evidence));
   alignas(16) std::array<float, 4> memory{};
   const std::array<void*, 3> tensors = {memory.data(), memory.data(), nullptr};

@@ -61,43 +61,111 @@ TEST_F(SelectionTest, EndsWithTheWholeLadder) {
               ElementsAre("default ladder: row THREADS=32 VEC=1"));
 }
 
-TEST_F(SelectionTest, TakesTheExactProblemThenTheNearest) {
+TEST_F(SelectionTest, TakesTheExactProblemThenThoseThatAreNearEnough) {
   const std::vector<TunedEntry> tuned = {
-      entry("rows=1024,hidden=64,T=f32", "row THREADS=64 VEC=4", here_),
-      entry("rows=16,hidden=64,T=f32", "row THREADS=256 VEC=4", here_),
+      entry("rows=160,hidden=64,T=f32", "row THREADS=64 VEC=4", here_),
+      entry("rows=100,hidden=64,T=f32", "row THREADS=256 VEC=4", here_),
+      entry("rows=16,hidden=64,T=f32", "row THREADS=256 VEC=1", here_),
       entry("rows=128,hidden=64,T=f32", "row THREADS=32 VEC=2", here_)};
   EXPECT_THAT(
       chosen("rows=128,hidden=64,T=f32", tuned, here_),
-      ElementsAre("exact problem: row THREADS=32 VEC=2", "nearest problem: row THREADS=64 VEC=4",
-                  "nearest problem: row THREADS=256 VEC=4", "default ladder: row THREADS=128 VEC=4",
+      ElementsAre("exact problem: row THREADS=32 VEC=2", "near problem: row THREADS=64 VEC=4",
+                  "near problem: row THREADS=256 VEC=4", "default ladder: row THREADS=128 VEC=4",
                   "default ladder: row THREADS=64 VEC=2", "default ladder: row THREADS=32 VEC=1"));
-  EXPECT_EQ(chosen("rows=30,hidden=64,T=f32", tuned, here_).front(),
-            "nearest problem: row THREADS=256 VEC=4");
   const SelectedVariant best =
-      select_variants(problem("rows=300,hidden=64,T=f32"), here_, tuned).front();
+      select_variants(problem("rows=126,hidden=64,T=f32"), here_, tuned).front();
   EXPECT_EQ(best.reason, "tuned for rows=128 hidden=64 T=f32 on Fake H200");
   EXPECT_EQ(best.expected_ns, 1000);
 }
 
-TEST_F(SelectionTest, WeighsStaticDimsFourTimes) {
+TEST_F(SelectionTest, NearMeansAtMostOneAndAHalfTimesInEveryDim) {
   const std::vector<TunedEntry> tuned = {
-      entry("rows=100,hidden=128,T=f32", "row THREADS=64 VEC=4", here_),
-      entry("rows=800,hidden=64,T=f32", "row THREADS=256 VEC=4", here_)};
-  // Twice the hidden size is as far as 16 times the rows; x_stride follows hidden.
-  EXPECT_EQ(chosen("rows=100,hidden=64,T=f32", tuned, here_).front(),
-            "nearest problem: row THREADS=256 VEC=4");
-  EXPECT_EQ(chosen("rows=4,hidden=64,T=f32", tuned, here_).front(),
-            "nearest problem: row THREADS=256 VEC=4");
-  EXPECT_EQ(chosen("rows=1,hidden=128,T=f32", tuned, here_).front(),
-            "nearest problem: row THREADS=64 VEC=4");
+      entry("rows=100,hidden=64,T=f32", "row THREADS=64 VEC=4", here_)};
+  const auto first = [&](const std::string& words) { return chosen(words, tuned, here_).front(); };
+  const std::string near = "near problem: row THREADS=64 VEC=4";
+  EXPECT_EQ(first("rows=150,hidden=64,T=f32"), near);
+  EXPECT_EQ(first("rows=67,hidden=64,T=f32"), near);
+  EXPECT_EQ(first("rows=100,hidden=64,T=f32,x_stride=6400"), near) << "a stride does not count";
+  for (const char* far :
+       {"rows=151,hidden=64,T=f32", "rows=66,hidden=64,T=f32", "rows=100,hidden=68,T=f32"}) {
+    EXPECT_EQ(first(far), "default ladder: row THREADS=128 VEC=4") << far;
+  }
 }
 
 TEST_F(SelectionTest, LeavesOutVariantsThatDoNotServeTheProblem) {
   const std::vector<TunedEntry> tuned = {
-      entry("rows=100,hidden=64,T=f32", "row THREADS=64 VEC=4", here_),
-      entry("rows=100,hidden=64,T=f32,x_stride=66", "row THREADS=256 VEC=2", here_)};
-  EXPECT_EQ(chosen("rows=100,hidden=66,T=f32", tuned, here_).front(),
-            "nearest problem: row THREADS=256 VEC=2");
+      entry("rows=100,hidden=66,T=f32,x_stride=68", "row THREADS=64 VEC=2", here_)};
+  EXPECT_EQ(chosen("rows=100,hidden=66,T=f32,x_stride=67", tuned, here_).front(),
+            "default ladder: row THREADS=32 VEC=1");
+}
+
+TEST_F(SelectionTest, RulesServeWhatNoTunedProblemIsNear) {
+  Evidence evidence = toy_evidence(op_, here_);
+  evidence.tuned = {entry("rows=100,hidden=64,T=f32", "row THREADS=32 VEC=4", here_)};
+  const auto first = [&](const std::string& words) {
+    const SelectedVariant one = select_variants(problem(words), here_, evidence).front();
+    return std::string(to_string(one.step)) + ": " + variant_text(op_, one.variant);
+  };
+  EXPECT_EQ(first("rows=100,hidden=64,T=f32"), "exact problem: row THREADS=32 VEC=4");
+  EXPECT_EQ(first("rows=120,hidden=64,T=f32"), "near problem: row THREADS=32 VEC=4");
+  EXPECT_EQ(first("rows=1000,hidden=64,T=f32"), "rules: row THREADS=64 VEC=4");
+  EXPECT_EQ(first("rows=1100,hidden=64,T=f32"), "rules: row THREADS=256 VEC=4");
+  EXPECT_EQ(first("rows=1000,hidden=66,T=f32"), "rules: row THREADS=256 VEC=2")
+      << "the second of the ranking, because 66 is not a multiple of 4";
+  EXPECT_EQ(first("rows=1000,hidden=65,T=f32"), "default ladder: row THREADS=32 VEC=1");
+}
+
+TEST_F(SelectionTest, WhatFailedHereIsPassedOver) {
+  Evidence evidence = toy_evidence(op_, here_);
+  evidence.tuned = {entry("rows=100,hidden=64,T=f32", "row THREADS=32 VEC=4", here_)};
+  for (const char* failed :
+       {"row THREADS=32 VEC=4", "row VEC=4 THREADS=64", "row THREADS=128 VEC=4"}) {
+    evidence.failed.add(gpu_record(here_), op_.full_name(), failed, Outcome::wrong);
+  }
+  evidence.failed.add(gpu_record(far_), op_.full_name(), "row THREADS=64 VEC=2", Outcome::crashed);
+  evidence.failed.add(gpu_record(here_), op_.full_name(), "row THREADS=32 VEC=1",
+                      Outcome::compile_failed);
+  std::vector<std::string> texts;
+  for (const SelectedVariant& one :
+       select_variants(problem("rows=100,hidden=64,T=f32"), here_, evidence)) {
+    texts.push_back(variant_text(op_, one.variant));
+  }
+  EXPECT_THAT(texts,
+              ElementsAre("row THREADS=256 VEC=2", "row THREADS=64 VEC=2", "row THREADS=32 VEC=1"));
+}
+
+TEST_F(SelectionTest, RulesOfTheMostSimilarGpuUseTheFiguresOfThisOne) {
+  Evidence evidence;
+  evidence.rules = {toy_rules(op_, far_), toy_rules(op_, near_)};
+  DeviceInfo small = here_;
+  small.name = "Fake half of an H200";
+  small.limits.l2_bytes /= 2;
+  small.limits.sm_count /= 2;
+  const auto first = [&](const DeviceInfo& device) {
+    return select_variants(problem("rows=1000,hidden=64,T=f32"), device, evidence).front();
+  };
+  EXPECT_EQ(first(here_).step, SelectionStep::rules_of_other_gpu);
+  EXPECT_EQ(first(here_).reason, "rules of Fake H100, fitted to 40 problems");
+  EXPECT_EQ(variant_text(op_, first(here_).variant), "row THREADS=64 VEC=4");
+  EXPECT_EQ(variant_text(op_, first(small).variant), "row THREADS=256 VEC=4");
+  EXPECT_EQ(first(cpu_).step, SelectionStep::default_ladder) << "nobody emulated it";
+  evidence.rules.push_back(toy_rules(op_, here_));
+  EXPECT_EQ(first(here_).step, SelectionStep::rules);
+}
+
+TEST_F(SelectionTest, ExplainsTheWayThroughTheTree) {
+  const std::shared_ptr<const Rules> rules = toy_rules(op_, here_);
+  const Problem at = problem("rows=1000,hidden=64,T=f32");
+  EXPECT_THAT(
+      rules_lines(*rules, at, here_),
+      ElementsAre("rule      120 * bytes <= device.l2_bytes (61440000 against 62914560): yes",
+                  "loss      0.2 % in the median and 2.0 % at worst, at the 25 problems of "
+                  "this rule, each with rules that were fitted without it"));
+  EXPECT_EQ(
+      improvement_text(SelectionStep::rules, at, rules.get(), here_),
+      "sweep this problem: mgtune sweep toy.norm --problem 'rows=1000 hidden=64 T=f32' (up to "
+      "2.0 % expected)");
+  EXPECT_EQ(improvement_text(SelectionStep::exact, at, rules.get(), here_), "");
 }
 
 TEST_F(SelectionTest, CountsOnlyRowsOfTheSameDtypes) {
@@ -111,20 +179,7 @@ TEST_F(SelectionTest, IsNotExactWithAnotherOptionalTensor) {
   const std::vector<TunedEntry> tuned = {
       entry("rows=100,hidden=64,T=f32,rstd=true", "row THREADS=64 VEC=4", here_)};
   EXPECT_EQ(chosen("rows=100,hidden=64,T=f32", tuned, here_).front(),
-            "nearest problem: row THREADS=64 VEC=4");
-}
-
-TEST_F(SelectionTest, PrefersThisGpuThenTheNearest) {
-  const TunedEntry on_far = entry("rows=100,hidden=64,T=f32", "row THREADS=64 VEC=4", far_);
-  const TunedEntry on_near = entry("rows=9,hidden=64,T=f32", "row THREADS=256 VEC=4", near_);
-  const TunedEntry on_here = entry("rows=1,hidden=64,T=f32", "row THREADS=32 VEC=2", here_);
-  EXPECT_THAT(chosen("rows=100,hidden=63,T=f32", {on_far, on_near, on_here}, here_),
-              ElementsAre("default ladder: row THREADS=32 VEC=1"));
-  const std::vector<std::string> lines =
-      chosen("rows=100,hidden=64,T=f32", {on_far, on_near, on_here}, here_);
-  EXPECT_EQ(lines[0], "nearest problem: row THREADS=32 VEC=2");
-  EXPECT_EQ(lines[1], "nearest GPU: row THREADS=256 VEC=4");
-  EXPECT_EQ(lines[2], "nearest GPU: row THREADS=64 VEC=4");
+            "near problem: row THREADS=64 VEC=4");
 }
 
 TEST_F(SelectionTest, OtherMemoryOfTheSameGpuIsThisGpu) {
@@ -135,7 +190,7 @@ TEST_F(SelectionTest, OtherMemoryOfTheSameGpuIsThisGpu) {
   EXPECT_EQ(chosen(words, {entry(words, "row THREADS=64 VEC=4", other_driver)}, here_).front(),
             "exact problem: row THREADS=64 VEC=4");
   EXPECT_EQ(chosen(words, {entry(words, "row THREADS=64 VEC=4", half)}, here_).front(),
-            "nearest GPU: row THREADS=64 VEC=4");
+            "default ladder: row THREADS=128 VEC=4");
 }
 
 TEST_F(SelectionTest, KeepsEmulationAndGpusApart) {
@@ -191,8 +246,8 @@ TEST_F(SelectionTest, DecodesOneMethodPerProblem) {
 
 TEST(SelectionStepText, IsWhatPeopleRead) {
   EXPECT_EQ(to_string(SelectionStep::exact), "exact problem");
-  EXPECT_EQ(to_string(SelectionStep::least_regret), "least regret");
-  EXPECT_EQ(to_string(SelectionStep::nearest_gpu), "nearest GPU");
+  EXPECT_EQ(to_string(SelectionStep::rules_of_other_gpu), "rules of another GPU");
+  EXPECT_EQ(to_string(SelectionStep::default_ladder), "default ladder");
 }
 
 TEST(DeviceOf, HasTheLimitsOfTheCpuDevice) {

@@ -5,8 +5,12 @@
 
 #include "cli/command.h"
 #include "cli/found_results.h"
+#include "cli/output/rules_table.h"
 #include "cli/output/terminal.h"
+#include "fit/stored_rules.h"
+#include "system/file_system.h"
 #include "text/failures.h"
+#include "text/printable.h"
 #include "text/tables.h"
 
 namespace mgtune {
@@ -47,16 +51,22 @@ constexpr View kViews[] = {
      of_any_width<environment_table>, environment_json},
 };
 
+// Rules are files, not rows of a database.
+constexpr std::string_view kRulesView = "rules";
+
 class ShowCommand final : public Command {
  public:
   std::string details() const override {
     std::string lines;
     for (const View& view : kViews) lines += fmt::format("{:<12} {}\n", view.name, view.meaning);
+    lines += fmt::format("{:<12} {}\n", kRulesView,
+                         "which variant serves problems that nobody tuned ('mgtune fit')");
     return lines + "Example: mgtune show best rmsnorm";
   }
   void declare(ArgumentList& arguments) override {
     std::vector<std::string> names;
     for (const View& view : kViews) names.emplace_back(view.name);
+    names.emplace_back(kRulesView);
     arguments.word("WHAT", what_, names, "best, variants, ...: the list is below");
     arguments.kernel_and_gpu(filter_);
     arguments.database(database_);
@@ -68,6 +78,7 @@ class ShowCommand final : public Command {
     if (full_ && what_ != "failures") {
       return invalid_argument("--full goes with 'mgtune show failures'");
     }
+    if (what_ == kRulesView) return show_rules();
     MGTUNE_ASSIGN(const FoundResults found, find_results(database_, filter_));
     print_notes(found);
     if (!found.nothing.empty()) return not_found(found.nothing);
@@ -85,6 +96,18 @@ class ShowCommand final : public Command {
   }
 
  private:
+  Result<ExitCode> show_rules() const {
+    Catalog catalog(FileSystem::real());
+    MGTUNE_ASSIGN(const StoredRules found, stored_rules(database_, filter_, catalog));
+    for (const std::string& note : found.notes) std::cerr << "mgtune: " << printable(note) << '\n';
+    if (json_) {
+      std::cout << rules_json(found.rules);
+    } else {
+      print_text(rules_table(found.rules));
+    }
+    return ExitCode::ok;
+  }
+
   std::string what_, database_;
   ResultFilter filter_;
   bool full_ = false, json_ = false;

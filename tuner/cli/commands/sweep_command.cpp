@@ -72,6 +72,7 @@ class SweepCommand final : public Command {
            "  mgtune sweep rmsnorm.forward --dtype bf16 --problem rows=4096,hidden=8192\n"
            "  mgtune sweep rmsnorm.forward --where 'THREADS_PER_ROW <= 256'\n"
            "  mgtune sweep path/to/my_family/ --gpu auto --budget 5m\n"
+           "  mgtune sweep rmsnorm.forward --for-rules 100 --budget 1000 --dry-run\n"
            "  MGTUNE_RECORD=shapes.jsonl ./program && mgtune sweep --shapes shapes.jsonl";
   }
 
@@ -94,6 +95,13 @@ class SweepCommand final : public Command {
         "--shapes", request_.shapes, "NAME|FILE",
         "The problems of a model (llama-3.1-8b), of a file like configs/shapes/*.json, or of a "
         "recording that a program made (MGTUNE_RECORD)");
+    arguments.integer("--for-rules", request_.for_rules, "N",
+                      "Draw N problems of each operator at random, for 'mgtune fit'; what was fast "
+                      "at one problem is measured at the others too. A second run of the same "
+                      "command measures what is still missing");
+    arguments.value("--ranges", request_.ranges, "DIM=LOW:HIGH,...",
+                    "With --for-rules: rows=1:65536,hidden=128:16384:128 (the step of the values) "
+                    "instead of the ends of the operator's own problems");
     arguments.choice(
         "--strategy", request_.strategy, search_strategies(), "NAME",
         strategy_list() +

@@ -1,0 +1,93 @@
+// mgtune fit and show rules, from recorded results to the table on the screen.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tests/helpers/mgtune_program.h"
+#include "tests/helpers/test_paths.h"
+
+namespace mgtune {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class CliFitTest : public ::testing::Test {
+ protected:
+  void import_swiglu() {
+    std::vector<std::string> words = {"import"};
+    const std::string folder = source_path("results/h200/recorded/swiglu.forward");
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      words.push_back(entry.path().string());
+    }
+    ASSERT_EQ(mgtune_.run(words).exit_code, 0);
+  }
+
+  TestFolder cache_;
+  MgtuneProgram mgtune_{cache_.path()};
+};
+
+TEST_F(CliFitTest, RulesComeFromRecordedResultsAndAreShown) {
+  import_swiglu();
+  const std::string file = mgtune_.folder().file("swiglu.json");
+  const Ended first = mgtune_.run({"fit", "swiglu.forward", "-o", file});
+  EXPECT_EQ(first.exit_code, 0) << first;
+  EXPECT_THAT(first.out, HasSubstr("at each problem, fitted without it"));
+  const std::string bytes = file_content(file);
+  ASSERT_EQ(mgtune_.run({"fit", "swiglu.forward", "-o", file}).exit_code, 0);
+  EXPECT_EQ(file_content(file), bytes);
+
+  const Ended none = mgtune_.run({"show", "rules"});
+  EXPECT_THAT(none.err, HasSubstr("'mgtune fit' makes them"));
+  const Ended beside = mgtune_.run({"fit", "swiglu.forward"});
+  EXPECT_EQ(beside.exit_code, 0) << beside;
+  EXPECT_THAT(beside.err, HasSubstr("/rules/nvidia-h200/swiglu.forward.rules.json"));
+  const Ended shown = mgtune_.run({"show", "rules", "swiglu"});
+  EXPECT_EQ(shown.exit_code, 0) << shown;
+  EXPECT_THAT(shown.out, AllOf(HasSubstr("swiglu.forward on NVIDIA H200"), HasSubstr("over 4")));
+  const nlohmann::json json = mgtune_.run({"show", "rules", "--gpu", "H200", "--json"}).json();
+  EXPECT_EQ(json["rules"][0]["left_out_problem"]["problems"], 4);
+}
+
+TEST_F(CliFitTest, ASweepForRulesOfProblemsDrawnAtRandomIsFittedAndExplained) {
+  const std::vector<std::string> sweep = {
+      "sweep", "swiglu.forward", "--gpu", "cpu",      "--dtype",
+      "f32",   "--for-rules",    "4",     "--ranges", "rows=1:32,hidden=64:256:64"};
+  const auto with = [&](std::vector<std::string> more) {
+    std::vector<std::string> words = sweep;
+    words.insert(words.end(), more.begin(), more.end());
+    return mgtune_.run(words);
+  };
+  const nlohmann::json planned = with({"--dry-run", "--json"}).json()["dry_run"][0]["problems"];
+  EXPECT_EQ(planned.size(), 4U);
+  const Ended swept = with({"--budget", "3", "--json"});
+  ASSERT_EQ(swept.exit_code, 0) << swept;
+  EXPECT_EQ(swept.json()["sweeps"][0]["problems"], 4);
+  const Ended again = with({"--budget", "3", "--json"});
+  ASSERT_EQ(again.exit_code, 0) << again;
+  EXPECT_EQ(again.json()["sweeps"][0]["problems"], 4) << "the same seed draws the same problems";
+  ASSERT_EQ(mgtune_.run({"fit", "swiglu.forward"}).exit_code, 0);
+  const Ended at = mgtune_.run(
+      {"explain", "swiglu.forward", "--gpu", "cpu", "--problem", "rows=7,hidden=4096,T=f32"});
+  EXPECT_THAT(at.out, HasSubstr("chosen    rules: rules of cpu, fitted to 4 problems"));
+  EXPECT_THAT(with({"--problem", "rows=4,hidden=64"}).err, HasSubstr("--for-rules draws"));
+  EXPECT_THAT(mgtune_.run({"sweep", "swiglu", "--ranges", "rows=1:2"}).err,
+              HasSubstr("--ranges goes with --for-rules"));
+}
+
+TEST_F(CliFitTest, WrongWordsAreRefusedWithThoseThatExist) {
+  import_swiglu();
+  const Ended gpu = mgtune_.run({"fit", "swiglu.forward", "--gpu", "L4"});
+  EXPECT_EQ(gpu.exit_code, 2);
+  EXPECT_THAT(gpu.err, HasSubstr("NVIDIA H200"));
+  const Ended family = mgtune_.run({"fit", "swiglu"});
+  EXPECT_EQ(family.exit_code, 2);
+  EXPECT_THAT(family.err, HasSubstr("swiglu.backward"));
+  EXPECT_THAT(mgtune_.run({"fit", "rmsnorm.forward"}).err,
+              HasSubstr("no times of rmsnorm.forward"));
+}
+
+}  // namespace
+}  // namespace mgtune

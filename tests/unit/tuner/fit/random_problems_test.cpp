@@ -1,0 +1,92 @@
+// Problems for rules: in their ranges, the same for the same seed, and none that the operator
+// refuses.
+
+#include "plan/random_problems.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "sweep/shared_variants.h"
+#include "tests/helpers/operators/toy_operators.h"
+#include "tests/helpers/store_fixture.h"
+
+namespace mgtune {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::vector<std::string> texts_of(const std::vector<Problem>& problems) {
+  std::vector<std::string> texts;
+  for (const Problem& problem : problems) texts.push_back(problem.text());
+  return texts;
+}
+
+TEST(RandomProblems, AreInTheirRangesAndTheSameForASeed) {
+  const Operator op = toy_norm();
+  // Of the operator's own problems: 4096 x 1024, which is the largest.
+  const RandomProblems wanted{50, "rows=16:4096,hidden=64:1024:64", {DType::bf16}, 7};
+  const std::vector<Problem> drawn = must(draw_problems(op, wanted, DeviceKind::cuda));
+  ASSERT_EQ(drawn.size(), 50U);
+  std::int64_t few = 0;
+  for (const Problem& problem : drawn) {
+    EXPECT_GE(problem.dim("rows"), 16);
+    EXPECT_LE(problem.dim("rows"), 4096);
+    EXPECT_EQ(problem.dim("hidden") % 64, 0);
+    EXPECT_THAT(problem.text(), HasSubstr("T=bf16"));
+    few += problem.dim("rows") < 256 ? 1 : 0;
+  }
+  EXPECT_GT(few, 15) << "the logarithm is uniform";
+  EXPECT_LT(few, 35);
+  EXPECT_EQ(texts_of(must(draw_problems(op, wanted, DeviceKind::cuda))), texts_of(drawn));
+  RandomProblems other = wanted;
+  other.seed = 8;
+  EXPECT_NE(texts_of(must(draw_problems(op, other, DeviceKind::cuda))), texts_of(drawn));
+}
+
+TEST(RandomProblems, WrongWordsAreRefused) {
+  const Operator op = toy_norm();
+  const auto message = [&](const std::string& ranges, std::size_t count = 3) {
+    return draw_problems(op, {count, ranges, {}, 1}, DeviceKind::cuda).status().message();
+  };
+  EXPECT_THAT(message("rwos=1:8"), HasSubstr("did you mean 'rows'?"));
+  EXPECT_THAT(message("rows=8:1"), HasSubstr("expected LOW:HIGH"));
+  EXPECT_THAT(message("rows=8"), HasSubstr("for example rows=1:65536"));
+  EXPECT_THAT(message("rows=1:2,hidden=64:64", 9), HasSubstr("only 4 different problems"));
+}
+
+class SharedVariants : public StoreTest {};
+
+TEST_F(SharedVariants, AreThoseThatAreFastAtOtherProblems) {
+  const Operator op = toy_norm();
+  Store store = open();
+  const auto add = [&](const char* problem, const char* variant, double median_ns) {
+    OutcomeRecord record = outcome_in(store, kH200Record);
+    record.key.problem = *store.problem_id("toy.norm", problem, 1, 1);
+    record.variant = variant;
+    record.measurement->method = "rotating";
+    record.measurement->median_ns = median_ns;
+    ASSERT_TRUE(store.record(record).ok());
+  };
+  for (const char* problem : {"rows=1 hidden=64 T=f32", "rows=2 hidden=64 T=f32"}) {
+    add(problem, "row THREADS=64 VEC=4", 102);
+    add(problem, "row THREADS=128 VEC=4", 110);
+  }
+  add("rows=1 hidden=64 T=f32", "row THREADS=32 VEC=4", 100);
+  add("rows=2 hidden=64 T=f32", "row THREADS=256 VEC=4", 100);
+  add("rows=3 hidden=64 T=f32", "row THREADS=256 VEC=1", 50);
+  const Problem at = must(bind_problem(op, {{"rows", "3"}, {"hidden", "64"}, {"T", "f32"}}));
+  std::vector<std::string> found;
+  for (const Variant& one : must(shared_variants(store, at, kH200Record, "rotating"))) {
+    found.push_back(variant_text(op, one));
+  }
+  EXPECT_THAT(found,
+              ElementsAre("row THREADS=64 VEC=4", "row THREADS=256 VEC=4", "row THREADS=32 VEC=4"))
+      << "the one that is fast at two problems first";
+  EXPECT_TRUE(must(shared_variants(store, at, kH200Record, "graph")).empty());
+}
+
+}  // namespace
+}  // namespace mgtune

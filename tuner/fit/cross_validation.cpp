@@ -1,0 +1,146 @@
+#include "fit/cross_validation.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "fit/representatives.h"
+#include "fit/rule_tree.h"
+#include "selection/rules.h"
+
+namespace mgtune {
+namespace {
+
+constexpr std::array<std::size_t, 9> kVariants = {1, 2, 3, 4, 5, 6, 8, 10, kMaxRuleVariants};
+constexpr std::size_t kBands = 4;
+
+// Sizes whose mean costs differ by less than this count as equal: 1 % and a loss of 0.02 %.
+constexpr double kNearlyEqual = 1.01, kNearlyEqualCost = 2e-4;
+
+// The losses of left out problems with rules of every size.
+class LossesBySize {
+ public:
+  explicit LossesBySize(std::size_t problems)
+      : problems_(problems),
+        sums_(kVariants.size() * kMaxRuleLeaves * problems, 0),
+        counts_(problems, 0) {}
+
+  void add(const FitData& data, const ProblemFeatures& features,
+           const std::vector<std::size_t>& left_out) {
+    std::vector<std::size_t> rest;
+    for (std::size_t p = 0; p < problems_; ++p) {
+      if (std::ranges::find(left_out, p) == left_out.end()) rest.push_back(p);
+    }
+    if (rest.empty()) return;
+    for (const std::size_t p : left_out) ++counts_[p];
+    for (std::size_t v = 0; v < kVariants.size(); ++v) {
+      RuleTree tree(data.table, features, choose_representatives(data.table, rest, kVariants[v]),
+                    rest);
+      for (std::size_t leaves = 0; leaves < kMaxRuleLeaves; ++leaves) {
+        if (leaves > 0) tree.split();
+        for (const std::size_t p : left_out) {
+          at(v, leaves, p) += loss_of_ranking(data.table, p, tree.leaf_of(p).ranking);
+        }
+      }
+    }
+  }
+
+  bool empty() const {
+    return std::ranges::all_of(counts_, [](int n) { return n == 0; });
+  }
+
+  // -1: the problem was never left out.
+  double loss(std::size_t variants, std::size_t leaves, std::size_t problem) const {
+    if (counts_[problem] == 0) return -1;
+    return sums_[(variants * kMaxRuleLeaves + leaves) * problems_ + problem] / counts_[problem];
+  }
+
+  double mean_cost(std::size_t variants, std::size_t leaves) const {
+    double total = 0;
+    int count = 0;
+    for (std::size_t p = 0; p < problems_; ++p) {
+      if (counts_[p] == 0) continue;
+      total += cost_of(loss(variants, leaves, p));
+      ++count;
+    }
+    return count == 0 ? 0 : total / count;
+  }
+
+ private:
+  double& at(std::size_t variants, std::size_t leaves, std::size_t problem) {
+    return sums_[(variants * kMaxRuleLeaves + leaves) * problems_ + problem];
+  }
+
+  std::size_t problems_;
+  std::vector<double> sums_;
+  std::vector<int> counts_;  // how often a problem was left out
+};
+
+struct Place {
+  std::size_t variants = 0, leaves = 0;  // places in kVariants; one less than the leaves
+};
+
+Place best_place(const LossesBySize& by_problem, const LossesBySize& by_band) {
+  const auto cost = [&](std::size_t v, std::size_t leaves) {
+    const double alone = by_problem.mean_cost(v, leaves);
+    return by_band.empty() ? alone : (alone + by_band.mean_cost(v, leaves)) / 2;
+  };
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t v = 0; v < kVariants.size(); ++v) {
+    for (std::size_t leaves = 0; leaves < kMaxRuleLeaves; ++leaves) {
+      least = std::min(least, cost(v, leaves));
+    }
+  }
+  for (std::size_t leaves = 0; leaves < kMaxRuleLeaves; ++leaves) {
+    for (std::size_t v = 0; v < kVariants.size(); ++v) {
+      if (cost(v, leaves) <= kNearlyEqual * least + kNearlyEqualCost) return {v, leaves};
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::vector<std::size_t>> dim_bands(const FitData& data) {
+  std::vector<std::vector<std::size_t>> bands;
+  const std::size_t count = data.problems.size();
+  for (const Dim& dim : data.op->dims) {
+    if (dim.fallback) continue;
+    const auto value = [&](std::size_t p) { return data.problems[p].slots[std::size_t(dim.slot)]; };
+    std::vector<std::size_t> order(count);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, {}, value);
+    std::size_t distinct = count > 0 ? 1 : 0;
+    for (std::size_t i = 1; i < count; ++i) distinct += value(order[i]) != value(order[i - 1]);
+    if (distinct < kBands) continue;
+    for (std::size_t band = 0, next = 0; band < kBands && next < count; ++band) {
+      std::vector<std::size_t> members;
+      const std::size_t end = count * (band + 1) / kBands;
+      // Problems with the same value are in one band.
+      while (next < count && (next < end || value(order[next]) == value(order[next - 1]))) {
+        members.push_back(order[next++]);
+      }
+      if (!members.empty() && members.size() < count) bands.push_back(std::move(members));
+    }
+  }
+  return bands;
+}
+
+CrossValidation cross_validate_rules(const FitData& data, const ProblemFeatures& features) {
+  const std::size_t count = data.problems.size();
+  LossesBySize by_problem(count), by_band(count);
+  for (std::size_t p = 0; p < count; ++p) by_problem.add(data, features, {p});
+  for (const std::vector<std::size_t>& band : dim_bands(data)) by_band.add(data, features, band);
+  const Place place = best_place(by_problem, by_band);
+  CrossValidation result;
+  result.size = {kVariants[place.variants], place.leaves + 1};
+  for (std::size_t p = 0; p < count; ++p) {
+    result.left_out_problem.push_back(by_problem.loss(place.variants, place.leaves, p));
+    result.left_out_band.push_back(by_band.loss(place.variants, place.leaves, p));
+  }
+  return result;
+}
+
+}  // namespace mgtune

@@ -1,0 +1,34 @@
+// Chooses the size of rules by cross-validation, and says how good rules of this size are at
+// problems that they were not fitted to. Pure functions.
+
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "fit/loss_table.h"
+#include "fit/problem_features.h"
+
+namespace mgtune {
+
+struct RuleSize {
+  std::size_t variants = 1, leaves = 1;  // at most
+};
+
+struct CrossValidation {
+  RuleSize size;
+  std::vector<double> left_out_problem;  // of each problem: the loss if a fit does not know it
+  std::vector<double> left_out_band;     // if a fit knows no problem of its band of a dim: the mean
+                                         // over the dims, or -1 if no dim has bands
+};
+
+// Fits rules of all sizes again and again: without each problem in turn, and without each band of a
+// dim in turn. (The values of a dim are cut into four bands of about equally many problems; a dim
+// with fewer than four values has none.) The size with the least cost is chosen, and of sizes that
+// cost nearly the same, the smallest.
+CrossValidation cross_validate_rules(const FitData& data, const ProblemFeatures& features);
+
+// The problems of each band that is left out, for every dim that has bands.
+std::vector<std::vector<std::size_t>> dim_bands(const FitData& data);
+
+}  // namespace mgtune

@@ -1,0 +1,100 @@
+#include "fit/fit.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "exchange/formats.h"
+#include "fit/cross_validation.h"
+#include "fit/problem_features.h"
+#include "fit/representatives.h"
+#include "fit/rule_tree.h"
+#include "fit/rules_document.h"
+#include "plan/problem_set.h"
+#include "results/result_words.h"
+#include "results/stored_results.h"
+
+namespace mgtune {
+namespace {
+
+Result<GpuRecord> gpu_with_results(const std::string& word, const MeasuredRows& measured,
+                                   const Operator& op) {
+  std::set<std::size_t> with_times;
+  for (const MeasuredRows::Row& row : measured.rows) {
+    if (row.method != 0) with_times.insert(row.gpu);
+  }
+  MGTUNE_ASSIGN(const std::vector<GpuProduct> products, shipped_gpu_products());
+  std::vector<GpuRecord> called;
+  Names models;
+  for (const std::size_t place : with_times) {
+    const GpuRecord& gpu = measured.gpus[place];
+    models.insert(gpu.model);
+    if (word.empty() || means_gpu(products, word, gpu.model)) called.push_back(gpu);
+  }
+  if (called.size() == 1) return called.front();
+  if (models.empty()) return not_found("there are no times of " + op.full_name());
+  if (word.empty()) {
+    return invalid_argument("there are times of several GPUs: choose one with --gpu: " +
+                            listed(models));
+  }
+  return invalid_argument("--gpu " + word + " must mean one of the GPUs with times of " +
+                          op.full_name() + ": " + listed(models));
+}
+
+std::vector<double> losses_of(const FitData& data, const RuleTree& tree) {
+  std::vector<double> losses;
+  for (std::size_t p = 0; p < data.problems.size(); ++p) {
+    losses.push_back(loss_of_ranking(data.table, p, tree.leaf_of(p).ranking));
+  }
+  return losses;
+}
+
+}  // namespace
+
+Result<FittedRules> fit_rules(const FitData& data, const std::string& command,
+                              const std::string& commit) {
+  const ProblemFeatures features(*data.op, data.problems, data.gpu);
+  const CrossValidation validation = cross_validate_rules(data, features);
+  std::vector<std::size_t> all(data.problems.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  RuleTree tree(data.table, features,
+                choose_representatives(data.table, all, validation.size.variants), all);
+  while (tree.leaves() < validation.size.leaves && tree.split()) {
+  }
+  FittedRules fitted;
+  fitted.op = data.op->full_name();
+  fitted.gpu_word = document_name({gpu_word(data.gpu)});
+  fitted.problems = data.problems.size();
+  fitted.measurements = data.measurements;
+  fitted.candidates = data.variants.size();
+  fitted.leaves = tree.leaves();
+  fitted.fitted = summary_of(losses_of(data, tree));
+  fitted.left_out_problem = summary_of(validation.left_out_problem);
+  std::vector<double> of_bands = validation.left_out_band;
+  std::erase_if(of_bands, [](double loss) { return loss < 0; });
+  fitted.left_out_band = summary_of(std::move(of_bands));
+  fitted.ladder = summary_of({data.table.ladder.begin(), data.table.ladder.end()});
+  std::set<std::size_t> named;
+  for (const RuleTree::Node& node : tree.nodes()) {
+    named.insert(node.ranking.begin(), node.ranking.end());
+  }
+  fitted.variants = named.size();
+  fitted.document =
+      rules_document(data, tree, validation.left_out_problem, fitted, command, commit);
+  return fitted;
+}
+
+Result<FittedRules> fit_rules(const FitRequest& request, Catalog& catalog) {
+  MGTUNE_ASSIGN(const Operator* const op, only_operator(catalog, request.kernel));
+  MGTUNE_ASSIGN(std::optional<Store> store, open_results(request.database));
+  MeasuredRows measured;
+  if (store) {
+    MGTUNE_ASSIGN(measured, store->measured(op->full_name()));
+  }
+  MGTUNE_ASSIGN(const GpuRecord gpu, gpu_with_results(request.gpu, measured, *op));
+  MGTUNE_ASSIGN(const FitData data, read_fit_data(*op, gpu, measured));
+  return fit_rules(data, request.command, request.commit);
+}
+
+}  // namespace mgtune

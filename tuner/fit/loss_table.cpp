@@ -1,0 +1,194 @@
+#include "fit/loss_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "fit/measurements.h"
+#include "selection/admission.h"
+#include "selection/failed_variants.h"
+#include "selection/gpu_similarity.h"
+
+namespace mgtune {
+namespace {
+
+constexpr float kCannotServe = std::numeric_limits<float>::quiet_NaN();
+constexpr float kLargestLoss = 1;  // slower than twice the fastest is equally bad
+
+// A variant that was never within this loss of the fastest is no candidate.
+constexpr double kCandidateLoss = 0.25;
+constexpr std::size_t kFewestProblems = 3;
+
+float loss_against(double best_ns, double median_ns) {
+  return std::min(static_cast<float>(median_ns / best_ns - 1), kLargestLoss);
+}
+
+// By text, so that a fit does not depend on the order of rows.
+std::vector<std::size_t> order_by_text(const std::vector<std::string>& texts) {
+  std::vector<std::size_t> order(texts.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::ranges::sort(order, {}, [&](std::size_t i) { return texts[i]; });
+  return order;
+}
+
+class FitDataReader {
+ public:
+  FitDataReader(const Operator& op, const GpuRecord& gpu, const MeasuredRows& measured)
+      : measurements_(decode_measurements(op, measured)),
+        limits_(device_of(gpu).limits),
+        on_gpu_(same_gpus(measurements_, gpu)) {
+    data_.op = &op;
+    data_.gpu = gpu;
+  }
+
+  Result<FitData> read() {
+    find_best();
+    sort_problems();
+    if (data_.problems.size() < kFewestProblems) {
+      return not_found(fmt::format(
+          "{} has {} problems with times of two variants on {}; rules need at least {}: sweep more "
+          "problems, for example with 'mgtune sweep --for-rules'",
+          data_.op->full_name(), data_.problems.size(), data_.gpu.model, kFewestProblems));
+    }
+    sort_candidates();
+    fill_table();
+    fill_ladder();
+    return std::move(data_);
+  }
+
+ private:
+  static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+
+  bool counts(const Measurements::Row& row) const {
+    return on_gpu_[row.gpu] && row.median_ns > 0 && !failed_[row.variant];
+  }
+
+  void find_best() {
+    failed_.assign(measurements_.variants.size(), false);
+    for (const Measurements::Row& row : measurements_.rows) {
+      if (on_gpu_[row.gpu] && rules_out(row.outcome)) failed_[row.variant] = true;
+    }
+    best_ns_.assign(measurements_.problems.size(), 0);
+    timed_.assign(measurements_.problems.size(), 0);
+    for (const Measurements::Row& row : measurements_.rows) {
+      if (!counts(row)) continue;
+      double& best = best_ns_[row.problem];
+      best = best > 0 ? std::min(best, row.median_ns) : row.median_ns;
+      ++timed_[row.problem];
+    }
+  }
+
+  void sort_problems() {
+    std::vector<std::string> texts;
+    for (const Problem& problem : measurements_.problems) texts.push_back(problem.text());
+    problem_place_.assign(texts.size(), kNone);
+    for (const std::size_t i : order_by_text(texts)) {
+      if (timed_[i] < 2) continue;
+      problem_place_[i] = data_.problems.size();
+      data_.problems.push_back(measurements_.problems[i]);
+    }
+  }
+
+  void sort_candidates() {
+    std::vector<bool> is_candidate(measurements_.variants.size(), false);
+    for (const Measurements::Row& row : measurements_.rows) {
+      if (!counts(row) || problem_place_[row.problem] == kNone) continue;
+      ++data_.measurements;
+      if (loss_against(best_ns_[row.problem], row.median_ns) <= kCandidateLoss) {
+        is_candidate[row.variant] = true;
+      }
+    }
+    std::vector<std::string> texts;
+    for (const Variant& variant : measurements_.variants) {
+      texts.push_back(variant_text(*data_.op, variant));
+    }
+    variant_place_.assign(texts.size(), kNone);
+    for (const std::size_t i : order_by_text(texts)) {
+      if (!is_candidate[i]) continue;
+      variant_place_[i] = data_.variants.size();
+      data_.variants.push_back(measurements_.variants[i]);
+    }
+  }
+
+  void fill_table() {
+    LossTable& table = data_.table;
+    table.variants = data_.variants.size();
+    table.losses.assign(data_.problems.size() * table.variants, -1);  // -1: no row
+    for (const Measurements::Row& row : measurements_.rows) {
+      const std::size_t problem = problem_place_[row.problem];
+      const std::size_t variant = variant_place_[row.variant];
+      if (!on_gpu_[row.gpu] || problem == kNone || variant == kNone) continue;
+      float& loss = table.losses[problem * table.variants + variant];
+      // Without a time, it could not be built for the problem.
+      loss = row.median_ns > 0 ? loss_against(best_ns_[row.problem], row.median_ns) : kCannotServe;
+    }
+    for (std::size_t p = 0; p < data_.problems.size(); ++p) {
+      for (std::size_t v = 0; v < table.variants; ++v) {
+        float& loss = table.losses[p * table.variants + v];
+        if (!(loss < 0)) continue;
+        const bool serves = may_serve(data_.problems[p], data_.variants[v], limits_);
+        loss = serves ? static_cast<float>(kUnmeasuredLoss) : kCannotServe;
+      }
+    }
+  }
+
+  void fill_ladder() {
+    data_.table.ladder.assign(data_.problems.size(), static_cast<float>(kUnmeasuredLoss));
+    std::vector<std::size_t> wanted(data_.problems.size(), kNone);  // of the measured variants
+    for (std::size_t p = 0; p < data_.problems.size(); ++p) {
+      const Problem& problem = data_.problems[p];
+      for (const Variant& variant : default_ladder(problem.binding(), limits_)) {
+        if (!may_serve(problem, variant, limits_)) continue;
+        const auto known = std::ranges::find(measurements_.variants, variant);
+        if (known == measurements_.variants.end()) break;
+        wanted[p] = static_cast<std::size_t>(known - measurements_.variants.begin());
+        if (!failed_[wanted[p]]) break;
+      }
+    }
+    for (const Measurements::Row& row : measurements_.rows) {
+      const std::size_t problem = problem_place_[row.problem];
+      if (!counts(row) || problem == kNone || wanted[problem] != row.variant) continue;
+      data_.table.ladder[problem] = loss_against(best_ns_[row.problem], row.median_ns);
+    }
+  }
+
+  const Measurements measurements_;
+  const DeviceLimits limits_;
+  const std::vector<bool> on_gpu_;                          // of the measurements' GPUs
+  std::vector<bool> failed_;                                // of its variants
+  std::vector<double> best_ns_;                             // of its problems
+  std::vector<std::size_t> timed_;                          // of its problems: variants with a time
+  std::vector<std::size_t> problem_place_, variant_place_;  // in the data; kNone: left out
+  FitData data_;
+};
+
+}  // namespace
+
+double loss_of_ranking(const LossTable& table, std::size_t problem,
+                       std::span<const std::size_t> ranking) {
+  for (const std::size_t variant : ranking) {
+    if (table.serves(problem, variant)) return table.loss(problem, variant);
+  }
+  return kUnservedLoss;
+}
+
+LossSummary summary_of(std::vector<double> losses) {
+  LossSummary summary;
+  if (losses.empty()) return summary;
+  std::ranges::sort(losses);
+  const std::size_t count = losses.size();
+  summary.problems = static_cast<std::int64_t>(count);
+  summary.median = (losses[(count - 1) / 2] + losses[count / 2]) / 2;
+  // The smallest loss that at least 95 % of the problems do not exceed.
+  summary.percentile_95 = losses[(count * 95 + 99) / 100 - 1];
+  summary.worst = losses.back();
+  return summary;
+}
+
+Result<FitData> read_fit_data(const Operator& op, const GpuRecord& gpu,
+                              const MeasuredRows& measured) {
+  return FitDataReader(op, gpu, measured).read();
+}
+
+}  // namespace mgtune

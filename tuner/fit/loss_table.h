@@ -1,0 +1,69 @@
+// LossTable: how much slower than the fastest variant each variant is at each problem, from which
+// rules are fitted. Plain data and pure functions.
+
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+#include "family/problem.h"
+#include "family/variant.h"
+#include "selection/rules.h"
+#include "store/records.h"
+#include "store/views.h"
+
+namespace mgtune {
+
+// A variant that was not measured at a problem counts as this much slower there: rules should not
+// depend on it, and a fit still works if a search visited different variants at each problem.
+inline constexpr double kUnmeasuredLoss = 0.5;
+
+// A problem that no variant of the rules can serve counts as this much slower. The default ladder
+// serves it, but rules should not depend on how good that is.
+inline constexpr double kUnservedLoss = 0.5;
+
+struct LossTable {
+  std::size_t variants = 0;
+  std::vector<float> losses;  // problem by problem; NaN: the variant cannot serve the problem
+  std::vector<float> ladder;  // of each problem: the loss of the default ladder, to compare with
+
+  std::size_t problems() const { return ladder.size(); }
+  float loss(std::size_t problem, std::size_t variant) const {
+    return losses[problem * variants + variant];
+  }
+  bool serves(std::size_t problem, std::size_t variant) const {
+    return !std::isnan(loss(problem, variant));
+  }
+};
+
+// What a fit minimizes instead of the loss, so that a few large losses count more than many small
+// ones: a loss of 1 % counts as 1.04 %, one of 10 % as 14 %, one of 50 % as 150 %.
+inline double cost_of(double loss) { return loss * (1 + 4 * loss); }
+
+// The loss of the first variant of `ranking` that can serve the problem; kUnservedLoss if none can.
+double loss_of_ranking(const LossTable& table, std::size_t problem,
+                       std::span<const std::size_t> ranking);
+
+LossSummary summary_of(std::vector<double> losses);
+
+// The measurements of an operator on a GPU.
+struct FitData {
+  const Operator* op = nullptr;
+  GpuRecord gpu;
+  std::vector<Problem> problems;  // sorted by text
+  std::vector<Variant> variants;  // sorted by text: those that are nearly the fastest somewhere
+  LossTable table;
+  std::size_t measurements = 0;  // times that were used
+};
+
+// Reads the problems that have at least two timed variants. Of the methods of a problem, one
+// counts, as for tuned rows. A variant that failed on the GPU at any problem is left out.
+// not_found, with what to do, if fewer than three problems are left.
+Result<FitData> read_fit_data(const Operator& op, const GpuRecord& gpu,
+                              const MeasuredRows& measured);
+
+}  // namespace mgtune

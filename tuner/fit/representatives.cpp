@@ -1,0 +1,133 @@
+#include "fit/representatives.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace mgtune {
+namespace {
+
+constexpr double kSmallestGain = 1e-6;  // of the mean cost: less is rounding
+constexpr std::size_t kMaxExchanges = 50;
+
+class Exchange {
+ public:
+  Exchange(const LossTable& table, std::span<const std::size_t> problems)
+      : table_(table), problems_(problems), costs_(problems.size() * table.variants) {
+    for (std::size_t p = 0; p < problems.size(); ++p) {
+      for (std::size_t v = 0; v < table.variants; ++v) {
+        const bool serves = table.serves(problems[p], v);
+        costs_[p * table.variants + v] =
+            serves ? cost_of(table.loss(problems[p], v)) : cost_of(kUnservedLoss);
+      }
+    }
+    smallest_gain_ = kSmallestGain * static_cast<double>(problems.size());
+  }
+
+  std::vector<std::size_t> choose(std::size_t count) {
+    while (chosen_.size() < std::min(count, table_.variants) && add_best()) {
+    }
+    for (std::size_t i = 0; i < kMaxExchanges && exchange_best(); ++i) {
+    }
+    std::ranges::sort(chosen_);
+    return chosen_;
+  }
+
+ private:
+  double cost(std::size_t problem, std::size_t variant) const {
+    return costs_[problem * table_.variants + variant];
+  }
+
+  // Of each problem: the cost of the best chosen variant, of the second best, and which is the
+  // best.
+  void rank() {
+    const std::size_t count = problems_.size();
+    best_.assign(count, 0);
+    second_.assign(count, 0);
+    nearest_.assign(count, 0);
+    for (std::size_t p = 0; p < count; ++p) {
+      best_[p] = second_[p] = cost_of(kUnservedLoss);
+      nearest_[p] = chosen_.size();
+      double best = std::numeric_limits<double>::infinity(), second = best;
+      for (std::size_t i = 0; i < chosen_.size(); ++i) {
+        const double here = cost(p, chosen_[i]);
+        if (here < best) {
+          second = best;
+          best = here;
+          nearest_[p] = i;
+        } else {
+          second = std::min(second, here);
+        }
+      }
+      if (chosen_.empty()) continue;
+      best_[p] = best;
+      if (chosen_.size() > 1) second_[p] = second;
+    }
+  }
+
+  bool add_best() {
+    rank();
+    double best_gain = smallest_gain_;
+    std::size_t found = table_.variants;
+    for (std::size_t v = 0; v < table_.variants; ++v) {
+      double gain = 0;
+      for (std::size_t p = 0; p < problems_.size(); ++p) {
+        gain += chosen_.empty() ? best_[p] - cost(p, v) : std::max(best_[p] - cost(p, v), 0.0);
+      }
+      // The first one is taken even if the ladder is as good.
+      if (gain <= best_gain && !(chosen_.empty() && found == table_.variants)) continue;
+      best_gain = gain;
+      found = v;
+    }
+    if (found == table_.variants) return false;
+    chosen_.push_back(found);
+    return true;
+  }
+
+  // Replaces one variant by another if that lowers the total cost.
+  bool exchange_best() {
+    rank();
+    const std::size_t count = chosen_.size();
+    double best_gain = smallest_gain_;
+    std::size_t out = count, in = 0;
+    std::vector<double> gains(count);
+    for (std::size_t v = 0; v < table_.variants; ++v) {
+      double common = 0;  // the gain of adding v
+      std::ranges::fill(gains, 0);
+      for (std::size_t p = 0; p < problems_.size(); ++p) {
+        const double here = cost(p, v);
+        const double added = std::max(best_[p] - here, 0.0);
+        common += added;
+        if (nearest_[p] == count) continue;
+        // If the nearest one goes, the problem falls back on the second best or on v.
+        gains[nearest_[p]] += best_[p] - std::min(second_[p], here) - added;
+      }
+      for (std::size_t i = 0; i < count; ++i) {
+        if (common + gains[i] <= best_gain) continue;
+        best_gain = common + gains[i];
+        out = i;
+        in = v;
+      }
+    }
+    if (out == count) return false;
+    chosen_[out] = in;
+    return true;
+  }
+
+  const LossTable& table_;
+  const std::span<const std::size_t> problems_;
+  std::vector<double> costs_;  // problem by problem
+  std::vector<std::size_t> chosen_;
+  std::vector<double> best_, second_;
+  std::vector<std::size_t> nearest_;  // places in chosen_
+  double smallest_gain_ = 0;
+};
+
+}  // namespace
+
+std::vector<std::size_t> choose_representatives(const LossTable& table,
+                                                std::span<const std::size_t> problems,
+                                                std::size_t count) {
+  return Exchange(table, problems).choose(count);
+}
+
+}  // namespace mgtune

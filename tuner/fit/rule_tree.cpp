@@ -1,0 +1,160 @@
+#include "fit/rule_tree.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace mgtune {
+namespace {
+
+constexpr std::size_t kFewestInLeaf = 2;
+constexpr std::size_t kShortestRanking = 2, kLongestRanking = 4;
+constexpr int kMaxDepth = 20;
+
+// What it costs, besides the loss, that a leaf's first variant cannot serve a problem: another one
+// serves, which the leaf was not chosen for.
+constexpr double kSecondChoice = 0.01;
+
+// A later feature must save this much more than an earlier one, because features stand in the order
+// in which they are likely to hold on other GPUs.
+constexpr double kConvincing = 1.02;
+
+// Values that differ by less than this are not told apart: the threshold would be an accident.
+constexpr double kSmallestStep = 1.01;
+
+// The smallest saving of the cost of one problem.
+constexpr double kSmallestSaving = 1e-4;
+
+}  // namespace
+
+RuleTree::RuleTree(const LossTable& table, const ProblemFeatures& features,
+                   std::vector<std::size_t> representatives, std::vector<std::size_t> problems)
+    : table_(table), features_(features), representatives_(std::move(representatives)) {
+  for (std::size_t p = 0; p < table.problems(); ++p) {
+    double others = cost_of(kUnservedLoss);
+    for (const std::size_t v : representatives_) {
+      if (table.serves(p, v)) others = std::min(others, cost_of(table.loss(p, v)));
+    }
+    for (const std::size_t v : representatives_) {
+      costs_.push_back(table.serves(p, v) ? cost_of(table.loss(p, v)) : others + kSecondChoice);
+    }
+  }
+  Node& root = nodes_.emplace_back();
+  root.problems = std::move(problems);
+  make_leaf(root);
+  splits_.push_back(best_split(root));
+}
+
+bool RuleTree::split() {
+  std::size_t chosen = nodes_.size();
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    if (!splits_[i]) continue;
+    if (chosen == nodes_.size() || splits_[i]->gain > splits_[chosen]->gain) chosen = i;
+  }
+  if (chosen == nodes_.size()) return false;
+  Split split = *std::move(splits_[chosen]);
+  splits_[chosen].reset();
+  Node yes, no;
+  yes.depth = no.depth = nodes_[chosen].depth + 1;
+  for (const std::size_t p : nodes_[chosen].problems) {
+    (split.holds[p] ? yes : no).problems.push_back(p);
+  }
+  nodes_[chosen].condition = std::move(split.condition);
+  nodes_[chosen].holds = std::move(split.holds);
+  nodes_[chosen].ranking.clear();
+  nodes_[chosen].yes = nodes_.size();
+  nodes_[chosen].no = nodes_.size() + 1;
+  for (Node* const node : {&yes, &no}) {
+    make_leaf(*node);
+    splits_.push_back(best_split(*node));
+    nodes_.push_back(std::move(*node));
+  }
+  return true;
+}
+
+const RuleTree::Node& RuleTree::leaf_of(std::size_t problem) const {
+  const Node* node = &nodes_.front();
+  while (!node->condition.empty()) node = &nodes_[node->holds[problem] ? node->yes : node->no];
+  return *node;
+}
+
+// The first variant costs least at the problems; each further one costs least at the problems that
+// no earlier one serves, and in case that the earlier ones fail, at all of them.
+void RuleTree::make_leaf(Node& node) const {
+  constexpr double kIfOthersFail = 0.01;
+  std::vector<bool> is_served(node.problems.size(), false);
+  std::vector<std::size_t> left(representatives_.size());
+  for (std::size_t i = 0; i < left.size(); ++i) left[i] = i;
+  while (!left.empty() && node.ranking.size() < kLongestRanking) {
+    const bool all_served = std::ranges::find(is_served, false) == is_served.end();
+    if (all_served && node.ranking.size() >= kShortestRanking) break;
+    double least = std::numeric_limits<double>::infinity();
+    std::size_t best = 0;
+    for (std::size_t i = 0; i < left.size(); ++i) {
+      double total = 0;
+      for (std::size_t p = 0; p < node.problems.size(); ++p) {
+        total += cost(node.problems[p], left[i]) * (is_served[p] ? kIfOthersFail : 1);
+      }
+      if (total >= least) continue;
+      least = total;
+      best = i;
+    }
+    const std::size_t variant = representatives_[left[best]];
+    for (std::size_t p = 0; p < node.problems.size(); ++p) {
+      if (table_.serves(node.problems[p], variant)) is_served[p] = true;
+    }
+    node.ranking.push_back(variant);
+    left.erase(left.begin() + static_cast<std::ptrdiff_t>(best));
+  }
+}
+
+std::optional<RuleTree::Split> RuleTree::best_split(const Node& node) const {
+  const std::size_t count = node.problems.size(), width = representatives_.size();
+  if (count < 2 * kFewestInLeaf || node.depth >= kMaxDepth) return std::nullopt;
+  std::vector<double> totals(width, 0), below(width);
+  for (const std::size_t p : node.problems) {
+    for (std::size_t v = 0; v < width; ++v) totals[v] += cost(p, v);
+  }
+  const double whole = *std::ranges::min_element(totals);
+  double best_gain = kSmallestSaving;
+  std::size_t best_feature = features_.count(), best_place = 0;
+  std::vector<std::size_t> order(count), best_order;
+  for (std::size_t f = 0; f < features_.count(); ++f) {
+    const std::vector<double>& values = features_.values(f);
+    order = node.problems;
+    std::ranges::stable_sort(order, {}, [&](std::size_t p) { return values[p]; });
+    std::ranges::fill(below, 0);
+    double gain_here = 0;
+    std::size_t place_here = 0;
+    for (std::size_t i = 0; i + 1 < count; ++i) {
+      double least_below = std::numeric_limits<double>::infinity(), least_above = least_below;
+      for (std::size_t v = 0; v < width; ++v) {
+        below[v] += cost(order[i], v);
+        least_below = std::min(least_below, below[v]);
+        least_above = std::min(least_above, totals[v] - below[v]);
+      }
+      if (i + 1 < kFewestInLeaf || count - i - 1 < kFewestInLeaf) continue;
+      if (values[order[i]] * kSmallestStep >= values[order[i + 1]]) continue;
+      const double gain = whole - least_below - least_above;
+      if (gain <= gain_here + 1e-12) continue;
+      gain_here = gain;
+      place_here = i;
+    }
+    const bool is_first = best_feature == features_.count();
+    if (gain_here <= (is_first ? best_gain : kConvincing * best_gain)) continue;
+    best_gain = gain_here;
+    best_feature = f;
+    best_place = place_here;
+    best_order = order;
+  }
+  if (best_feature == features_.count()) return std::nullopt;
+  const std::vector<double>& values = features_.values(best_feature);
+  Split split;
+  split.gain = best_gain;
+  split.condition = features_.condition(best_feature, values[best_order[best_place]],
+                                        values[best_order[best_place + 1]]);
+  split.holds = features_.evaluate(split.condition);
+  return split;
+}
+
+}  // namespace mgtune

@@ -1,0 +1,61 @@
+// RuleTree: a decision tree over features of problems whose leaves rank representative variants. It
+// grows leaf by leaf, so trees of every size come from one growth. One thread.
+
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fit/loss_table.h"
+#include "fit/problem_features.h"
+
+namespace mgtune {
+
+class RuleTree {
+ public:
+  struct Node {
+    std::string condition;              // "": a leaf
+    std::vector<bool> holds;            // of a condition, at every problem of the table
+    std::size_t yes = 0, no = 0;        // places in nodes()
+    std::vector<std::size_t> problems;  // that it was fitted to
+    std::vector<std::size_t> ranking;   // of a leaf: two to four variants, best first
+    int depth = 0;
+  };
+
+  // One leaf with all of `problems`. `representatives` are variants of the table. The table and the
+  // features must outlive the tree.
+  RuleTree(const LossTable& table, const ProblemFeatures& features,
+           std::vector<std::size_t> representatives, std::vector<std::size_t> problems);
+
+  // Splits the leaf whose best split saves most. False if no split saves anything.
+  bool split();
+
+  std::size_t leaves() const { return (nodes_.size() + 1) / 2; }
+  const std::vector<Node>& nodes() const { return nodes_; }  // the root is the first
+  const Node& leaf_of(std::size_t problem) const;            // of the table
+
+ private:
+  struct Split {
+    double gain = 0;
+    std::string condition;
+    std::vector<bool> holds;
+  };
+
+  double cost(std::size_t problem, std::size_t representative) const {
+    return costs_[problem * representatives_.size() + representative];
+  }
+  void make_leaf(Node& node) const;
+  std::optional<Split> best_split(const Node& node) const;
+
+  const LossTable& table_;
+  const ProblemFeatures& features_;
+  std::vector<std::size_t> representatives_;
+  std::vector<double>
+      costs_;  // of all problems of the table, with each representative ranked first
+  std::vector<Node> nodes_;
+  std::vector<std::optional<Split>> splits_;  // the best one of each node; nullopt: none, or done
+};
+
+}  // namespace mgtune

@@ -1,0 +1,103 @@
+#include "fit/rules_document.h"
+
+#include <cmath>
+#include <map>
+
+#include "core/variant_words.h"
+#include "json/json.h"
+#include "store/record_json.h"
+
+namespace mgtune {
+namespace {
+
+// In steps of 0.01 %, so that rounding differs on no machine.
+Json rounded(double loss) { return std::round(loss * 1e4) / 1e4; }
+
+Json loss_json(const LossSummary& loss) {
+  return {{"problems", loss.problems},
+          {"median", rounded(loss.median)},
+          {"percentile_95", rounded(loss.percentile_95)},
+          {"worst", rounded(loss.worst)}};
+}
+
+Json design_json(const std::string& text) {
+  const VariantWords variant = split_variant(text);
+  Json parameters = Json::object();
+  for (const auto& [name, value] : variant.parameters) parameters[name] = Json::of_word(value);
+  return {{"design", variant.design}, {"parameters", std::move(parameters)}};
+}
+
+// Numbers the variants that leaves name, in the order of the leaves.
+class TreeWriter {
+ public:
+  TreeWriter(const FitData& data, const RuleTree& tree, const std::vector<double>& left_out)
+      : data_(data), tree_(tree), left_out_(left_out) {}
+
+  Json write(std::size_t place) {
+    const RuleTree::Node& node = tree_.nodes()[place];
+    if (node.condition.empty()) return leaf(node);
+    Json then = write(node.yes);
+    return {{"if", node.condition}, {"then", std::move(then)}, {"else", write(node.no)}};
+  }
+
+  Json variants() const {
+    Json list = Json::array();
+    for (const std::size_t variant : order_) {
+      list.push_back(design_json(variant_text(*data_.op, data_.variants[variant])));
+    }
+    return list;
+  }
+
+ private:
+  Json leaf(const RuleTree::Node& node) {
+    Json ranking = Json::array();
+    for (const std::size_t variant : node.ranking) {
+      const auto [found, is_new] = places_.try_emplace(variant, order_.size());
+      if (is_new) order_.push_back(variant);
+      ranking.push_back(found->second);
+    }
+    std::vector<double> losses;
+    for (const std::size_t p : node.problems) losses.push_back(left_out_[p]);
+    return {{"rank", std::move(ranking)}, {"left_out", loss_json(summary_of(std::move(losses)))}};
+  }
+
+  const FitData& data_;
+  const RuleTree& tree_;
+  const std::vector<double>& left_out_;
+  std::map<std::size_t, std::size_t> places_;
+  std::vector<std::size_t> order_;
+};
+
+}  // namespace
+
+std::string rules_document(const FitData& data, const RuleTree& tree,
+                           const std::vector<double>& left_out, const FittedRules& summary,
+                           const std::string& command, const std::string& commit) {
+  TreeWriter writer(data, tree, left_out);
+  Json rules = writer.write(0);
+  Json problems = Json::array();
+  for (std::size_t p = 0; p < data.problems.size(); ++p) {
+    const double loss = loss_of_ranking(data.table, p, tree.leaf_of(p).ranking);
+    problems.push_back({{"problem", data.problems[p].text()},
+                        {"fitted", rounded(loss)},
+                        {"left_out", rounded(left_out[p])},
+                        {"ladder", rounded(data.table.ladder[p])}});
+  }
+  const Json document = {{"format", 1},
+                         {"operator", summary.op},
+                         {"gpu", record_json(data.gpu)},
+                         {"bandwidth", bandwidth_of(data.gpu)},
+                         {"evidence",
+                          {{"command", command},
+                           {"commit", commit},
+                           {"fitted", loss_json(summary.fitted)},
+                           {"left_out_problem", loss_json(summary.left_out_problem)},
+                           {"left_out_band", loss_json(summary.left_out_band)},
+                           {"ladder", loss_json(summary.ladder)},
+                           {"problems", std::move(problems)}}},
+                         {"variants", writer.variants()},
+                         {"rules", std::move(rules)}};
+  return document.document_text();
+}
+
+}  // namespace mgtune

@@ -1,0 +1,19 @@
+// Rules as the text of a rules file, which selection/rules.h reads. A pure function.
+
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "fit/fit.h"
+#include "fit/loss_table.h"
+#include "fit/rule_tree.h"
+
+namespace mgtune {
+
+// `left_out` has the loss of each problem if a fit does not know it.
+std::string rules_document(const FitData& data, const RuleTree& tree,
+                           const std::vector<double>& left_out, const FittedRules& summary,
+                           const std::string& command, const std::string& commit);
+
+}  // namespace mgtune

@@ -1,0 +1,36 @@
+// Problems drawn at random, for a sweep whose results rules are fitted to (`mgtune sweep
+// --for-rules`). Pure functions: the same seed gives the same problems.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/dtype.h"
+#include "core/status.h"
+#include "device/device.h"
+#include "family/operator.h"
+#include "family/problem.h"
+
+namespace mgtune {
+
+struct RandomProblems {
+  std::size_t count = 0;
+  // "rows=1:65536,hidden=128:16384:128": the ends of a dim, both included, and the step of its
+  // values. A dim that is not named has the ends of the operator's own problems; a static dim among
+  // them has as its step the greatest power of two, up to 64, that divides all of its own values.
+  std::string ranges;
+  std::vector<DType> dtypes;  // as in ProblemRequest
+  std::uint64_t seed = 1;
+};
+
+// Draws the logarithm of every dim uniformly; dtypes, flags and optional tensors are those of one
+// of the operator's own problems. A draw that breaks a constraint of the operator, that moves more
+// bytes than the largest of the operator's own problems, or that was drawn before is drawn again.
+// invalid_argument for wrong words, and if too few draws are possible.
+Result<std::vector<Problem>> draw_problems(const Operator& op, const RandomProblems& wanted,
+                                           DeviceKind device);
+
+}  // namespace mgtune

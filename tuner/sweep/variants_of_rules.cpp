@@ -1,0 +1,31 @@
+#include "sweep/variants_of_rules.h"
+
+#include <memory>
+#include <utility>
+
+#include "selection/variant_selection.h"
+#include "source/rule_files.h"
+
+namespace mgtune {
+
+std::vector<Variant> variants_of_rules(const std::string& database, const Problem& problem,
+                                       const DeviceInfo& device) {
+  RuleFiles files;
+  files.add_folder(rules_folder_of(database));
+  files.add_installed();
+  Evidence evidence;
+  for (Rules& rules : files.load(*problem.op).rules) {
+    evidence.rules.push_back(std::make_shared<const Rules>(std::move(rules)));
+  }
+  const std::shared_ptr<const Rules> rules = rules_for(device, evidence);
+  std::vector<Variant> variants;
+  if (rules == nullptr) return variants;
+  const Slots values =
+      RuleNames(*problem.op).values(problem, device.limits, bandwidth_for(device, *rules));
+  for (const std::size_t place : rules->leaf_of(values).ranking) {
+    variants.push_back(rules->variants[place]);
+  }
+  return variants;
+}
+
+}  // namespace mgtune
