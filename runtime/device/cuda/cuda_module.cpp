@@ -109,13 +109,16 @@ class CudaModule final : public Module {
 Result<std::unique_ptr<Module>> load_cuda_module(const CudaDriver& driver, CUdevice device,
                                                  const DeviceLimits& limits, const Build& build) {
   MGTUNE_ASSIGN(const std::vector<std::string> cubins, split_binaries(build.binary));
-  if (cubins.size() > 1 && cubins.size() != build.kernels.size()) {
+  if (cubins.size() != 1 && cubins.size() != build.kernels.size()) {
     return corrupt("the build has another number of kernels than of cubins");
   }
+  if (cubins.empty()) return corrupt("the build has no cubin");
   auto module = std::make_unique<CudaModule>(driver);
-  std::size_t next = 0;  // the cubin of the next kernel, or the number of cubins
-  for (const BuildKernel& kernel : build.kernels) {
-    if (next < cubins.size()) MGTUNE_TRY(module->load(cubins[next++]));
+  // One cubin has all kernels and variables; of several, each has one kernel.
+  MGTUNE_TRY(module->load(cubins.front()));
+  for (std::size_t i = 0; i < build.kernels.size(); ++i) {
+    const BuildKernel& kernel = build.kernels[i];
+    if (i > 0 && cubins.size() > 1) MGTUNE_TRY(module->load(cubins[i]));
     MGTUNE_TRY(module->add_kernel(device, limits, kernel).with_context(kernel.name));
   }
   for (const BuildVariable& variable : build.variables) {
