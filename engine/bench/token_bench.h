@@ -15,7 +15,7 @@ namespace mgtune::engine {
 struct InstructionTime {
   std::string text;         // the opcode and what it works on, without the layer
   std::uint32_t count = 0;  // instructions that differ only in their layer
-  double seconds = 0;       // of all of them in one step, median over the steps
+  double seconds = 0;       // of all of them in one step, median over at most 5 steps
   std::uint64_t bytes = 0;  // of weights and caches, likewise
 };
 

@@ -44,9 +44,11 @@ class BenchCommand final : public Command {
            "A token must read all weights and the keys and values before it: these are the bytes.\n"
            "Times of the way reference are those of a host that checks results, not of a fast "
            "one.\n"
-           "A run of several tokens has the host's part of a step once. Times of instructions are "
-           "those\n"
-           "of the way steps, where the host waits for each.";
+           "A run of several tokens has the host's part of a step once. The time of an instruction "
+           "is by\n"
+           "the way steps with the host, which waits for it, and by the way graph what it adds to "
+           "the\n"
+           "graph of those before it.";
   }
 
   void declare(ArgumentList& arguments) override {

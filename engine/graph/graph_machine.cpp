@@ -3,9 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <string_view>
 #include <utility>
 
 namespace mgtune::engine {
+namespace {
+
+constexpr std::uint32_t kTimedReplays = 8;
+
+}  // namespace
 
 Result<std::unique_ptr<GraphMachine>> GraphMachine::create(std::span<const Program> programs,
                                                            std::vector<std::byte> weights,
@@ -21,19 +28,23 @@ Result<std::unique_ptr<GraphMachine>> GraphMachine::create(std::span<const Progr
   // A stream that waits for the default stream, where the host's copies are.
   MGTUNE_TRY(driver->status(driver->cuStreamCreate(&machine->stream_, CU_STREAM_DEFAULT),
                             "making the stream of a graph"));
-  for (const Program& program : programs) MGTUNE_TRY(machine->capture(program));
+  for (const Program& program : programs) {
+    MGTUNE_ASSIGN(const std::vector<std::uint32_t> order, machine->steps_->launch_order(program));
+    MGTUNE_ASSIGN(Graph graph, machine->capture(program, order.size()));
+    machine->graphs_.push_back({program, std::move(graph)});
+  }
   return machine;
 }
 
 GraphMachine::~GraphMachine() {
-  for (const ProgramGraph& graph : graphs_) driver_.cuGraphExecDestroy(graph.replay);
+  graphs_.clear();
   if (stream_ != nullptr) driver_.cuStreamDestroy(stream_);
 }
 
-Status GraphMachine::capture(const Program& program) {
+Result<GraphMachine::Graph> GraphMachine::capture(const Program& program, std::size_t count) {
   MGTUNE_TRY(driver_.status(
       driver_.cuStreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), "capturing"));
-  Status launched = steps_->launch(program, stream_);
+  Status launched = steps_->launch(program, stream_, count);
   CUgraph graph = nullptr;
   Status captured = driver_.status(driver_.cuStreamEndCapture(stream_, &graph), "capturing");
   MGTUNE_TRY(std::move(launched));
@@ -43,8 +54,7 @@ Status GraphMachine::capture(const Program& program) {
       driver_.status(driver_.cuGraphInstantiate(&replay, graph, 0), "making a graph executable");
   driver_.cuGraphDestroy(graph);
   MGTUNE_TRY(std::move(status));
-  graphs_.push_back({program, replay});
-  return {};
+  return Graph(replay, DestroyGraph{&driver_});
 }
 
 Status GraphMachine::step(const Program& program) {
@@ -58,9 +68,71 @@ Status GraphMachine::steps(const Program& program, std::uint32_t count) {
     return invalid_argument("the machine was not made for this program");
   }
   for (std::uint32_t i = 0; i < count; ++i) {
-    MGTUNE_TRY(driver_.status(driver_.cuGraphLaunch(graph->replay, stream_), "launching a graph"));
+    MGTUNE_TRY(
+        driver_.status(driver_.cuGraphLaunch(graph->replay.get(), stream_), "launching a graph"));
   }
   return driver_.status(driver_.cuStreamSynchronize(stream_), "running a graph");
+}
+
+Result<double> GraphMachine::time_of(const Graph& graph) {
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point begin;
+  for (std::uint32_t i = 0; i <= kTimedReplays; ++i) {
+    if (i == 1) {
+      MGTUNE_TRY(driver_.status(driver_.cuStreamSynchronize(stream_), "running a graph"));
+      begin = Clock::now();
+    }
+    MGTUNE_TRY(driver_.status(driver_.cuGraphLaunch(graph.get(), stream_), "launching a graph"));
+  }
+  MGTUNE_TRY(driver_.status(driver_.cuStreamSynchronize(stream_), "running a graph"));
+  return std::chrono::duration<double>(Clock::now() - begin).count() / kTimedReplays;
+}
+
+// A whole step moves the positions on, so the replays begin as far before the end of the program as
+// they need. Afterwards one step is made from the state that was there.
+Result<std::vector<double>> GraphMachine::timed_step(const Program& program) {
+  MGTUNE_TRY(steps_->check_inputs(program));
+  MGTUNE_ASSIGN(const std::vector<std::uint32_t> order, steps_->launch_order(program));
+  MGTUNE_ASSIGN(const std::vector<Kept> state, kept_state(program));
+  MGTUNE_TRY(move_back(program, kTimedReplays + 1));
+  std::vector<double> seconds(program.instructions.size(), 0);
+  double before = 0;
+  for (std::size_t count = 1; count <= order.size(); ++count) {
+    MGTUNE_ASSIGN(const Graph graph, capture(program, count));
+    MGTUNE_ASSIGN(const double until_here, time_of(graph));
+    seconds[order[count - 1]] = until_here - before;
+    before = until_here;
+  }
+  for (const Kept& kept : state) MGTUNE_TRY(write(kept.buffer, kept.bytes));
+  MGTUNE_TRY(step(program));
+  return seconds;
+}
+
+Result<std::vector<GraphMachine::Kept>> GraphMachine::kept_state(const Program& program) {
+  std::vector<Kept> state;
+  for (const std::string_view name : {kTokens, kPositions, kLengths}) {
+    const auto index = program.find_buffer(name);
+    if (!index) continue;
+    const Buffer& buffer = program.buffers[*index];
+    state.push_back({buffer, std::vector<std::byte>(*size_in_bytes(buffer))});
+    MGTUNE_TRY(read(buffer, state.back().bytes));
+  }
+  return state;
+}
+
+Status GraphMachine::move_back(const Program& program, std::uint32_t steps) {
+  const auto last =
+      static_cast<std::int32_t>(program.positions - std::min(program.positions, steps));
+  for (const auto& [name, limit] : {std::pair{kPositions, last}, std::pair{kLengths, last + 1}}) {
+    const auto index = program.find_buffer(name);
+    if (!index) continue;
+    const Buffer& buffer = program.buffers[*index];
+    std::vector<std::int32_t> values(buffer.elements);
+    MGTUNE_TRY(read(buffer, std::as_writable_bytes(std::span(values))));
+    for (std::int32_t& value : values) value = std::min(value, limit);
+    MGTUNE_TRY(write(buffer, std::as_bytes(std::span(values))));
+  }
+  return {};
 }
 
 Status GraphMachine::read(const Buffer& buffer, std::span<std::byte> to) {

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "core/status.h"
@@ -36,23 +37,40 @@ class GraphMachine final : public Machine {
   // The host does nothing between the steps, and does not check tokens and positions.
   Status steps(const Program& program, std::uint32_t count) override;
 
-  // By the way `steps`: the kernels of a graph overlap.
-  Result<std::vector<double>> timed_step(const Program& program) override {
-    return steps_->timed_step(program);
-  }
+  // The time of an instruction is what it adds to a graph of those before it. The kernels of a
+  // graph overlap, so it can be less than the time of the kernel alone. The first one has the start
+  // of the graph in it.
+  Result<std::vector<double>> timed_step(const Program& program) override;
 
   Status read(const Buffer& buffer, std::span<std::byte> to) override;
   Status write(const Buffer& buffer, std::span<const std::byte> from) override;
 
  private:
+  struct DestroyGraph {
+    const CudaDriver* driver;
+    void operator()(CUgraphExec graph) const { driver->cuGraphExecDestroy(graph); }
+  };
+  using Graph = std::unique_ptr<std::remove_pointer_t<CUgraphExec>, DestroyGraph>;
   struct ProgramGraph {
     Program program;
-    CUgraphExec replay = nullptr;
+    Graph replay;
   };
 
   GraphMachine(const CudaDriver& driver, std::unique_ptr<StepsMachine> steps)
       : driver_(driver), steps_(std::move(steps)) {}
-  Status capture(const Program& program);
+  // The first `count` launches of a program as a graph.
+  Result<Graph> capture(const Program& program, std::size_t count);
+  // Seconds per replay, over a few of them after one that is not timed.
+  Result<double> time_of(const Graph& graph);
+
+  struct Kept {
+    Buffer buffer;
+    std::vector<std::byte> bytes;
+  };
+  // The tokens, positions and lengths.
+  Result<std::vector<Kept>> kept_state(const Program& program);
+  // Positions from which `steps` steps fit into the program.
+  Status move_back(const Program& program, std::uint32_t steps);
 
   const CudaDriver& driver_;
   std::unique_ptr<StepsMachine> steps_;

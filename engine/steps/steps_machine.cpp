@@ -141,7 +141,7 @@ Result<std::vector<BufferDifference>> StepsMachine::step_compared(
   return differences;
 }
 
-Status StepsMachine::launch(const Program& program, void* stream) {
+Status StepsMachine::launch(const Program& program, void* stream, std::size_t count) {
   MGTUNE_ASSIGN(const PreparedProgram* const prepared, find(program));
   for (const Launch& launch : prepared->launches) {
     if (launch.plan.plan == nullptr) {
@@ -150,8 +150,17 @@ Status StepsMachine::launch(const Program& program, void* stream) {
                       instruction_text(program, program.instructions[launch.instruction])));
     }
   }
-  for (const Launch& launch : prepared->launches) MGTUNE_TRY(run(program, launch, stream));
+  for (std::size_t i = 0; i < std::min(count, prepared->launches.size()); ++i) {
+    MGTUNE_TRY(run(program, prepared->launches[i], stream));
+  }
   return {};
+}
+
+Result<std::vector<std::uint32_t>> StepsMachine::launch_order(const Program& program) const {
+  MGTUNE_ASSIGN(const PreparedProgram* const prepared, find(program));
+  std::vector<std::uint32_t> order;
+  for (const Launch& launch : prepared->launches) order.push_back(launch.instruction);
+  return order;
 }
 
 Status StepsMachine::run(const Program& program, const Launch& launch, void* stream) {

@@ -45,9 +45,13 @@ class StepsMachine final : public Machine {
   Result<std::vector<BufferDifference>> step_compared(const Program& program,
                                                       std::span<const std::uint32_t> instructions);
 
-  // Queues all launches of a program on a stream, and returns without waiting for them on a GPU.
-  // Tokens and positions are not checked. unsupported if the host has to execute an instruction.
-  Status launch(const Program& program, void* stream);
+  // Queues the first `count` launches of a program on a stream, and returns without waiting for
+  // them on a GPU. Tokens and positions are not checked. unsupported if the host has to execute an
+  // instruction of the program.
+  Status launch(const Program& program, void* stream, std::size_t count);
+
+  // The instructions of the program's launches, in the order in which they run.
+  Result<std::vector<std::uint32_t>> launch_order(const Program& program) const;
 
   // The part of step() that needs the host. invalid_argument if a token or a position is out of its
   // range.

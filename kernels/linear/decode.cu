@@ -1,9 +1,10 @@
 // linear.decode: a linear layer for 1 to 8 rows, with the norm before it and what follows it.
 //
-//   h = x, or x * weight / sqrt(mean(x^2) + eps), or (x - mean(x)) / sqrt(var(x) + eps) * weight +
-//   b s[r, o] = sum over i of h[r, i] * w[o, i] y[r, o] = activation(s[r, o] + bias[o]) +
-//   residual[r, o] y[r, o] = silu(gate[r, o]) * up[r, o] + residual[r, o]         silu_gate: s of
-//   two matrices
+//   h = x, or x * weight / sqrt(mean(x^2) + eps),
+//           or (x - mean(x)) / sqrt(var(x) + eps) * weight + b
+//   s[r, o] = sum over i of h[r, i] * w[o, i]
+//   y[r, o] = activation(s[r, o] + bias[o]) + residual[r, o]
+//   y[r, o] = silu(gate[r, o]) * up[r, o] + residual[r, o]       silu_gate: s of two matrices
 //
 // The plain version: a warp per output. Its lanes walk over a row of w side by side.
 //
@@ -46,8 +47,7 @@
 //            PDL            The grid starts while the grid before it ends, and loads its first
 //                           weights.
 // Numerics   Products and sums are fp32, in a fixed order, and y is rounded once. Repeated runs
-// give
-//            equal bits, and so does every grid.
+//            give equal bits, and so does every grid.
 
 #include <mg/cache_hint.cuh>
 #include <mg/grid_dependency.cuh>
@@ -111,6 +111,34 @@ struct DecodeEpilogue {
   }
 };
 
+// The tensors and sizes of a launch.
+template <class T, class X, class Y>
+struct DecodeArguments {
+  const X* x;
+  const T *norm_weight, *norm_bias, *w, *w_up, *bias;
+  const Y* residual;
+  Y* y;
+  float eps;
+  int in, out;
+  mg::i64 x_stride, w_stride, residual_stride, y_stride;
+};
+
+template <class Input, class Stream, bool kPdl, bool kGelu, bool kHasBias, bool kHasResidual,
+          class T, class X, class Y>
+__device__ __forceinline__ void compute_rows(const DecodeArguments<T, X, Y>& in) {
+  constexpr bool kGate = Stream::kSets == 2;
+  if constexpr (kPdl && !Stream::kLetsNextStart) mg::let_next_grid_start();
+  const DecodeWeights<T> weights{in.w, in.w_up != nullptr ? in.w_up : in.w + in.out * in.w_stride,
+                                 in.out, in.in, in.w_stride};
+  RowStream<Stream, DecodeWeights<T>> stream(weights, behind_input<Input>(in.in));
+  if constexpr (kPdl) mg::wait_for_previous_grid();
+  InputRows<Input> input({in.x, in.norm_weight, in.norm_bias, in.in, in.x_stride, in.eps});
+  input.prepare();
+  const DecodeEpilogue<T, Y, kGelu, kGate, kHasBias, kHasResidual> epilogue{
+      in.bias, in.residual, in.y, in.residual_stride, in.y_stride, in.out};
+  stream.run(input, epilogue);
+}
+
 template <class T, class X, class Y, int kRows, int kThreads, int kRowsPerWarp, int kVec,
           int kUnroll, int kSplit, int kBlocksPerSm, INPUT kInput, CACHE kCache, bool kPdl,
           bool kRmsNorm, bool kLayerNorm, bool kGelu, bool kGate, bool kHasNormBias, bool kHasBias,
@@ -119,17 +147,31 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
     linear_decode(const X* x, const T* norm_weight, const T* norm_bias, const T* w, const T* w_up,
                   const T* bias, const Y* residual, Y* y, float eps, int in, int out,
                   mg::i64 x_stride, mg::i64 w_stride, mg::i64 residual_stride, mg::i64 y_stride) {
-  constexpr Norm kNorm = kRmsNorm ? Norm::rms : kLayerNorm ? Norm::layer : Norm::none;
-  using Input = InputShape<X, T, kRows, kVec, kThreads, kNorm, kHasNormBias, kInput>;
+  using Input = InputShape<X, T, kRows, kVec, kThreads, norm_of<kRmsNorm, kLayerNorm>(),
+                           kHasNormBias, kInput>;
   using Stream =
       StreamShape<T, kRows, kGate ? 2 : 1, kThreads, kRowsPerWarp, kVec, kUnroll, kSplit, kCache>;
-  if constexpr (kPdl) mg::let_next_grid_start();
-  const DecodeWeights<T> weights{w, w_up != nullptr ? w_up : w + out * w_stride, out, in, w_stride};
-  RowStream<Stream, DecodeWeights<T>> stream(weights);
-  if constexpr (kPdl) mg::wait_for_previous_grid();
-  InputRows<Input> input({x, norm_weight, norm_bias, in, x_stride, eps});
-  input.prepare();
-  const DecodeEpilogue<T, Y, kGelu, kGate, kHasBias, kHasResidual> epilogue{
-      bias, residual, y, residual_stride, y_stride, out};
-  stream.run(input, epilogue);
+  compute_rows<Input, Stream, kPdl, kGelu, kHasBias, kHasResidual>(
+      DecodeArguments<T, X, Y>{x, norm_weight, norm_bias, w, w_up, bias, residual, y, eps, in, out,
+                               x_stride, w_stride, residual_stride, y_stride});
+}
+
+template <class T, class X, class Y, int kRows, int kThreads, int kRowsPerWarp, int kStages,
+          int kPieces, int kSplit, int kBlocksPerSm, INPUT kInput, COPY kCopy, TRIGGER kTrigger,
+          bool kPdl, bool kRmsNorm, bool kLayerNorm, bool kGelu, bool kGate, bool kHasNormBias,
+          bool kHasBias, bool kHasResidual>
+__global__ void __launch_bounds__(kThreads, kBlocksPerSm)
+    linear_decode_ring(const X* x, const T* norm_weight, const T* norm_bias, const T* w,
+                       const T* w_up, const T* bias, const Y* residual, Y* y, float eps, int in,
+                       int out, mg::i64 x_stride, mg::i64 w_stride, mg::i64 residual_stride,
+                       mg::i64 y_stride) {
+  constexpr int kVec = 16 / static_cast<int>(sizeof(T));
+  using Input = InputShape<X, T, kRows, kVec, kThreads, norm_of<kRmsNorm, kLayerNorm>(),
+                           kHasNormBias, kInput>;
+  using Stream = StreamShape<T, kRows, kGate ? 2 : 1, kThreads, kRowsPerWarp, kVec, kStages, kSplit,
+                             CACHE::normal, kCopy == COPY::bulk ? Held::bulk_ring : Held::ring,
+                             kPieces, kTrigger, kPdl>;
+  compute_rows<Input, Stream, kPdl, kGelu, kHasBias, kHasResidual>(
+      DecodeArguments<T, X, Y>{x, norm_weight, norm_bias, w, w_up, bias, residual, y, eps, in, out,
+                               x_stride, w_stride, residual_stride, y_stride});
 }

@@ -44,6 +44,18 @@ struct InputShape {
   static constexpr INPUT kInput = kInput_;
 };
 
+template <bool kRmsNorm, bool kLayerNorm>
+constexpr __host__ __device__ Norm norm_of() {
+  return kRmsNorm ? Norm::rms : kLayerNorm ? Norm::layer : Norm::none;
+}
+
+// The dynamic shared memory behind the rows.
+template <class S>
+__device__ __forceinline__ unsigned char* behind_input(int columns) {
+  return mg::dynamic_shared<unsigned char>() +
+         (S::kInput == INPUT::shared ? 4 * S::kRows * columns : 0);
+}
+
 template <class S>
 struct InputSource {
   const typename S::X* x;
@@ -56,6 +68,7 @@ struct InputSource {
 template <class S>
 class InputRows {
   using T = typename S::T;
+  using Weights = mg::Pieces<T, S::kVec>;
   static constexpr int kRows = S::kRows, kVec = S::kVec, kWarps = S::kThreads / 32;
   static constexpr bool kIsShared = S::kInput == INPUT::shared;
 
@@ -66,16 +79,14 @@ class InputRows {
 
   __device__ __forceinline__ void prepare() {
     float sums[kRows] = {};
-    for_each_vector([&](int row, int column) {
-      float values[kVec];
-      load(row, column, values);
+    for_each_loaded([&](int row, int column, float(&values)[kVec], const Weights& weights) {
 #pragma unroll
       for (int i = 0; i < kVec; ++i) {
         if constexpr (S::kNorm == Norm::rms) sums[row] += values[i] * values[i];
         if constexpr (S::kNorm == Norm::layer) sums[row] += values[i];
       }
       if constexpr (!kIsShared) return;
-      if constexpr (S::kNorm == Norm::rms) multiply_by_weight(column, values);
+      if constexpr (S::kNorm == Norm::rms) multiply(values, weights);
       put(row, column, values);
     });
     if constexpr (S::kNorm == Norm::layer) {
@@ -94,7 +105,9 @@ class InputRows {
       get(row, column, values);
     } else {
       load(row, column, values);
-      if constexpr (S::kNorm == Norm::rms) multiply_by_weight(column, values);
+      if constexpr (S::kNorm == Norm::rms) {
+        multiply(values, mg::load_pieces<kVec>(source_.weight + column));
+      }
       if constexpr (S::kNorm == Norm::layer) normalize(row, column, values);
     }
   }
@@ -120,15 +133,53 @@ class InputRows {
     }
   }
 
+  // Visits what a thread reads of x, with the weights of an RMSNorm. Several loads are in flight: a
+  // row of 8,192 elements is 8 vectors for each of 128 threads, and one after the other they would
+  // take as many latencies of L2, 5 us.
+  template <class Visit>
+  __device__ __forceinline__ void for_each_loaded(const Visit& visit) const {
+    constexpr int kBytes = kRows * kVec * static_cast<int>(sizeof(typename S::X));
+    constexpr int kInFlight = kBytes >= 64 ? 1 : kBytes <= 8 ? 8 : 64 / kBytes;
+    constexpr int kStep = S::kThreads * kVec;
+    for (int first = static_cast<int>(threadIdx.x) * kVec; first < source_.columns;
+         first += kInFlight * kStep) {
+      mg::Pieces<typename S::X, kVec> held[kInFlight][kRows];
+      Weights weights[kInFlight];
+#pragma unroll
+      for (int i = 0; i < kInFlight; ++i) {
+        const int column = first + i * kStep;
+        if (column >= source_.columns) continue;
+#pragma unroll
+        for (int row = 0; row < kRows; ++row) {
+          held[i][row] = mg::load_pieces<kVec>(source_.x + row * source_.stride + column);
+        }
+        if constexpr (kIsShared && S::kNorm == Norm::rms) {
+          weights[i] = mg::load_pieces<kVec>(source_.weight + column);
+        }
+      }
+#pragma unroll
+      for (int i = 0; i < kInFlight; ++i) {
+        const int column = first + i * kStep;
+        if (column >= source_.columns) continue;
+#pragma unroll
+        for (int row = 0; row < kRows; ++row) {
+          float values[kVec];
+          mg::to_floats(held[i][row], values);
+          visit(row, column, values, weights[i]);
+        }
+      }
+    }
+  }
+
   __device__ __forceinline__ void load(int row, int column, float (&values)[kVec]) const {
     mg::to_floats(mg::load_pieces<kVec>(source_.x + row * source_.stride + column), values);
   }
 
-  __device__ __forceinline__ void multiply_by_weight(int column, float (&values)[kVec]) const {
-    float weights[kVec];
-    mg::to_floats(mg::load_pieces<kVec>(source_.weight + column), weights);
+  static __device__ __forceinline__ void multiply(float (&values)[kVec], const Weights& weights) {
+    float factors[kVec];
+    mg::to_floats(weights, factors);
 #pragma unroll
-    for (int i = 0; i < kVec; ++i) values[i] *= weights[i];
+    for (int i = 0; i < kVec; ++i) values[i] *= factors[i];
   }
 
   // A vector of 8 lies in two places of 4, half a row apart. So neighbouring lanes read

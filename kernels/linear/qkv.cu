@@ -133,6 +133,37 @@ class QkvEpilogue {
   mg::i64 q_stride_;
 };
 
+// The tensors and sizes of a launch.
+template <class T, class X, class C>
+struct QkvArguments {
+  const X* x;
+  const T *norm_weight, *norm_bias, *w, *bias;
+  const float* table;
+  const int* positions;
+  C* q;
+  Caches<C> caches;
+  float eps;
+  int in, heads, kv_heads, capacity;
+  mg::i64 x_stride, w_stride, q_stride;
+};
+
+template <class Input, class Stream, class P, bool kPdl, bool kRotary, bool kHasBias, class T,
+          class X, class C>
+__device__ __forceinline__ void compute_qkv(const QkvArguments<T, X, C>& in) {
+  static_assert(P::kCount % Stream::kOutputs == 0, "the pairs of a turn belong to one head");
+  if constexpr (kPdl && !Stream::kLetsNextStart) mg::let_next_grid_start();
+  const QkvWeights<T, P> weights{in.w, in.w_stride, (in.heads + 2 * in.kv_heads) * P::kCount, in.in,
+                                 P::kNext * in.w_stride};
+  RowStream<Stream, QkvWeights<T, P>> stream(weights, behind_input<Input>(in.in));
+  if constexpr (kPdl) mg::wait_for_previous_grid();
+  const QkvEpilogue<T, C, P, kRotary, kHasBias> epilogue(
+      stream.own_row(), Stream::kRows, in.bias, in.table, in.positions, in.q, in.caches, in.heads,
+      in.kv_heads, in.capacity, in.q_stride);
+  InputRows<Input> input({in.x, in.norm_weight, in.norm_bias, in.in, in.x_stride, in.eps});
+  input.prepare();
+  stream.run(input, epilogue);
+}
+
 template <class T, class X, class C, int kRows, int kHeadDim, int kThreads, int kRowsPerWarp,
           int kVec, int kUnroll, int kSplit, int kBlocksPerSm, INPUT kInput, CACHE kCache,
           bool kPdl, bool kRmsNorm, bool kLayerNorm, bool kHalves, bool kPairs, bool kHasNormBias,
@@ -142,21 +173,61 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
                const float* table, const int* positions, C* q, C* k_cache, C* v_cache, float eps,
                int in, int heads, int kv_heads, int capacity, mg::i64 x_stride, mg::i64 w_stride,
                mg::i64 q_stride, mg::i64 cache_sb, mg::i64 cache_ss, mg::i64 cache_sh) {
-  constexpr Norm kNorm = kRmsNorm ? Norm::rms : kLayerNorm ? Norm::layer : Norm::none;
-  using P = HeadPairs<kHeadDim, kPairs>;
-  using Input = InputShape<X, T, kRows, kVec, kThreads, kNorm, kHasNormBias, kInput>;
+  using Input = InputShape<X, T, kRows, kVec, kThreads, norm_of<kRmsNorm, kLayerNorm>(),
+                           kHasNormBias, kInput>;
   using Stream = StreamShape<T, kRows, 2, kThreads, kRowsPerWarp, kVec, kUnroll, kSplit, kCache>;
-  static_assert(P::kCount % kRowsPerWarp == 0, "the pairs of a turn belong to one head");
-  if constexpr (kPdl) mg::let_next_grid_start();
-  const QkvWeights<T, P> weights{w, w_stride, (heads + 2 * kv_heads) * P::kCount, in,
-                                 P::kNext * w_stride};
-  RowStream<Stream, QkvWeights<T, P>> stream(weights);
-  if constexpr (kPdl) mg::wait_for_previous_grid();
-  const QkvEpilogue<T, C, P, kHalves || kPairs, kHasBias> epilogue(
-      stream.own_row(), kRows, bias, table, positions, q,
-      Caches<C>{k_cache, v_cache, cache_sb, cache_ss, cache_sh}, heads, kv_heads, capacity,
-      q_stride);
-  InputRows<Input> input({x, norm_weight, norm_bias, in, x_stride, eps});
-  input.prepare();
-  stream.run(input, epilogue);
+  compute_qkv<Input, Stream, HeadPairs<kHeadDim, kPairs>, kPdl, kHalves || kPairs, kHasBias>(
+      QkvArguments<T, X, C>{x,
+                            norm_weight,
+                            norm_bias,
+                            w,
+                            bias,
+                            table,
+                            positions,
+                            q,
+                            {k_cache, v_cache, cache_sb, cache_ss, cache_sh},
+                            eps,
+                            in,
+                            heads,
+                            kv_heads,
+                            capacity,
+                            x_stride,
+                            w_stride,
+                            q_stride});
+}
+
+template <class T, class X, class C, int kRows, int kHeadDim, int kThreads, int kRowsPerWarp,
+          int kStages, int kPieces, int kSplit, int kBlocksPerSm, INPUT kInput, COPY kCopy,
+          TRIGGER kTrigger, bool kPdl, bool kRmsNorm, bool kLayerNorm, bool kHalves, bool kPairs,
+          bool kHasNormBias, bool kHasBias>
+__global__ void __launch_bounds__(kThreads, kBlocksPerSm)
+    linear_qkv_ring(const X* x, const T* norm_weight, const T* norm_bias, const T* w, const T* bias,
+                    const float* table, const int* positions, C* q, C* k_cache, C* v_cache,
+                    float eps, int in, int heads, int kv_heads, int capacity, mg::i64 x_stride,
+                    mg::i64 w_stride, mg::i64 q_stride, mg::i64 cache_sb, mg::i64 cache_ss,
+                    mg::i64 cache_sh) {
+  constexpr int kVec = 16 / static_cast<int>(sizeof(T));
+  using Input = InputShape<X, T, kRows, kVec, kThreads, norm_of<kRmsNorm, kLayerNorm>(),
+                           kHasNormBias, kInput>;
+  using Stream =
+      StreamShape<T, kRows, 2, kThreads, kRowsPerWarp, kVec, kStages, kSplit, CACHE::normal,
+                  kCopy == COPY::bulk ? Held::bulk_ring : Held::ring, kPieces, kTrigger, kPdl>;
+  compute_qkv<Input, Stream, HeadPairs<kHeadDim, kPairs>, kPdl, kHalves || kPairs, kHasBias>(
+      QkvArguments<T, X, C>{x,
+                            norm_weight,
+                            norm_bias,
+                            w,
+                            bias,
+                            table,
+                            positions,
+                            q,
+                            {k_cache, v_cache, cache_sb, cache_ss, cache_sh},
+                            eps,
+                            in,
+                            heads,
+                            kv_heads,
+                            capacity,
+                            x_stride,
+                            w_stride,
+                            q_stride});
 }
