@@ -9,10 +9,11 @@
 
 namespace mgtune::engine {
 
-Result<MachineFactory> machine_of(std::string_view way, const std::string& device) {
+Result<MachineFactory> machine_of(std::string_view way, const std::string& device,
+                                  const std::string& database) {
   if (way == "reference") return MachineFactory(ReferenceMachine::create);
-  if (way == "steps") return steps_factory({device});
-  if (way == "graph") return graph_factory({device});
+  if (way == "steps") return steps_factory({device, database});
+  if (way == "graph") return graph_factory({device, database});
   return invalid_argument(
       fmt::format("way is '{}', but it must be one of: {}", way, fmt::join(kWays, ", ")));
 }
