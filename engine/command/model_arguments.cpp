@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/dtype.h"
 #include "core/text.h"
 #include "generate/model_source.h"
@@ -59,6 +61,27 @@ Result<std::vector<std::uint32_t>> parse_positions(const std::string& list) {
     positions.push_back(*position);
   }
   return positions;
+}
+
+void TokenPositions::declare(ArgumentList& arguments) {
+  arguments.value("--positions", list, "LIST",
+                  "Positions whose tokens count (default: 128,2047, as far as the model goes)");
+}
+
+Result<std::vector<std::uint32_t>> TokenPositions::resolve(const ModelConfig& config) {
+  std::vector<std::uint32_t> positions;
+  if (list.empty()) {
+    const std::uint32_t end = std::max(capacity == 0 ? config.positions : capacity, 1U);
+    positions = {std::min(128U, end - 1), std::min(2047U, end - 1)};
+    if (positions[0] == positions[1]) positions.pop_back();
+  } else {
+    MGTUNE_ASSIGN(positions, parse_positions(list));
+  }
+  const std::uint32_t largest = std::ranges::max(positions);
+  if (capacity == 0) capacity = largest + 1;
+  if (largest < capacity) return positions;
+  return invalid_argument(
+      fmt::format("--positions {}: the caches have room for {} positions", list, capacity));
 }
 
 }  // namespace mgtune::engine

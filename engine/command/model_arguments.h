@@ -40,4 +40,15 @@ inline constexpr const char* kRandomWeightsHelp =
 // Of --positions: "1,128,512". invalid_argument, naming the word, if one is no position.
 Result<std::vector<std::uint32_t>> parse_positions(const std::string& list);
 
+// Of --positions and --capacity of `tune` and `show kernels`: whose tokens are timed.
+struct TokenPositions {
+  std::string list;            // "": 128 and 2,047, as far as the model has positions
+  std::uint32_t capacity = 0;  // of the caches; 0: up to the largest position
+
+  void declare(ArgumentList& arguments);  // --positions alone
+
+  // Sets the capacity if it is 0. invalid_argument if a position is not below it.
+  Result<std::vector<std::uint32_t>> resolve(const ModelConfig& config);
+};
+
 }  // namespace mgtune::engine

@@ -22,7 +22,7 @@ class ShowCommand final : public Command {
            "  mgengine show program --model llama-3.2-1b --capacity 2048\n"
            "  mgengine show program --model gpt2/ --position 1023 --output gpt2.program\n"
            "  mgengine show program --file gpt2.program\n"
-           "  mgengine show kernels --model llama-3.2-1b --capacity 2048 --json\n"
+           "  mgengine show kernels --model llama-3.2-1b --positions 128,2047 --json\n"
            "  mgengine show kernels --model gpt2/ --output gpt2.jsonl && "
            "mgtune sweep --shapes gpt2.jsonl\n"
            "\n"
@@ -37,8 +37,10 @@ class ShowCommand final : public Command {
     arguments.choice("--dtype", dtype_, {"f32", "bf16", "f16"}, "DTYPE",
                      "Of weights, activations and caches: f32, bf16 or f16");
     arguments.integer("--batch", rows_, 1, kMaxRows, "How many sequences");
-    arguments.integer("--capacity", capacity_, 0, 1U << 30,
-                      "Positions in the caches (0: all of the model)");
+    token_positions_.declare(arguments);
+    arguments.integer("--capacity", token_positions_.capacity, 0, 1U << 30,
+                      "Positions in the caches (0: all of the model; for kernels: up to the "
+                      "largest of --positions)");
     arguments.integer("--position", position_, 0, 1U << 30,
                       "Print the program of the bucket that serves this position");
     arguments.integer("--queues", queues_, 1, 1024, "Queues that run at the same time");
@@ -70,10 +72,13 @@ class ShowCommand final : public Command {
     if (model_.empty() || !file_.empty()) {
       return invalid_argument("show kernels needs --model PATH");
     }
-    MGTUNE_ASSIGN(const ModelPrograms programs, programs_of_model());
+    MGTUNE_ASSIGN(const ModelConfig config, open_config(model_));
+    TokenPositions wanted = token_positions_;
+    MGTUNE_ASSIGN(const std::vector<std::uint32_t> positions, wanted.resolve(config));
+    MGTUNE_ASSIGN(const ModelPrograms programs, programs_of_model(config, wanted.capacity));
     Catalog catalog(FileSystem::real());
     MGTUNE_ASSIGN(const std::vector<ModelKernel> kernels,
-                  model_kernels(programs.programs, catalog));
+                  model_kernels(programs_at(programs.programs, positions), catalog));
     if (!output_.empty()) MGTUNE_TRY(write_output(output_, "the kernels", recording_of(kernels)));
     if (is_json_) {
       print_json(kernels);
@@ -117,13 +122,12 @@ class ShowCommand final : public Command {
     return program;
   }
 
-  Result<ModelPrograms> programs_of_model() const {
-    MGTUNE_ASSIGN(const ModelConfig config, open_config(model_));
+  Result<ModelPrograms> programs_of_model(const ModelConfig& config, std::uint32_t capacity) const {
     ModelArguments precision;
     precision.dtype = dtype_;
     SessionOptions options;
     options.rows = rows_;
-    options.capacity = capacity_;
+    options.capacity = capacity;
     options.precision = precision.precision();
     options.queues = queues_;
     options.workers = workers_;
@@ -131,7 +135,8 @@ class ShowCommand final : public Command {
   }
 
   Result<Program> program_of_model() const {
-    MGTUNE_ASSIGN(ModelPrograms programs, programs_of_model());
+    MGTUNE_ASSIGN(const ModelConfig config, open_config(model_));
+    MGTUNE_ASSIGN(ModelPrograms programs, programs_of_model(config, token_positions_.capacity));
     for (Program& program : programs.programs) {
       if (position_ < program.positions) return std::move(program);
     }
@@ -145,7 +150,7 @@ class ShowCommand final : public Command {
   std::string output_;
   std::string dtype_ = "bf16";
   std::uint32_t rows_ = 1;
-  std::uint32_t capacity_ = 0;
+  TokenPositions token_positions_;
   std::uint32_t position_ = 0;
   std::uint32_t queues_ = 1;
   std::uint32_t workers_ = 1;

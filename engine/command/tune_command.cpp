@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iostream>
@@ -7,6 +8,7 @@
 #include "command/model_arguments.h"
 #include "core/text.h"
 #include "device/registry.h"
+#include "generate/model_source.h"
 #include "json/json.h"
 #include "program/operation.h"
 #include "store/store.h"
@@ -78,8 +80,8 @@ class TuneCommand final : public Command {
   void declare(ArgumentList& arguments) override {
     model_.declare_model(arguments, "bf16");
     arguments.flag("--random-weights", has_random_weights_, kRandomWeightsHelp);
-    arguments.value("--positions", positions_, "LIST", "Positions whose tokens are timed");
-    arguments.integer("--capacity", capacity_, 0, 1U << 30,
+    positions_.declare(arguments);
+    arguments.integer("--capacity", positions_.capacity, 0, 1U << 30,
                       "Positions in the caches (0: up to the largest of --positions)");
     arguments.integer("--batch", rows_, 1, kMaxRows, "How many sequences");
     arguments.integer("--candidates", options_.candidates, 1, 1000,
@@ -96,7 +98,8 @@ class TuneCommand final : public Command {
   }
 
   Result<int> run() override {
-    MGTUNE_ASSIGN(options_.positions, parse_positions(positions_));
+    MGTUNE_ASSIGN(const ModelConfig config, open_config(model_.model));
+    MGTUNE_ASSIGN(options_.positions, positions_.resolve(config));
     if (options_.database.empty()) {
       MGTUNE_ASSIGN(options_.database, default_database_path());
     }
@@ -113,14 +116,8 @@ class TuneCommand final : public Command {
     options_.max_ratio = 1 + within_ / 100;
     SessionOptions options;
     options.rows = rows_;
-    options.capacity =
-        std::max(capacity_, capacity_ == 0 ? std::ranges::max(options_.positions) + 1 : 0);
+    options.capacity = positions_.capacity;
     MGTUNE_ASSIGN(Session session, model_.session(options, has_random_weights_, options_.database));
-    for (const std::uint32_t position : options_.positions) {
-      if (position < session.capacity()) continue;
-      return invalid_argument(
-          fmt::format("--positions {}: the caches have room for {}", position, session.capacity()));
-    }
     MGTUNE_ASSIGN(const ModelTuning tuning,
                   tune_model(session, device, options_,
                              [](const TunedKernel& kernel, const TokenTrial& trial) {
@@ -133,9 +130,9 @@ class TuneCommand final : public Command {
  private:
   std::string command_text() const {
     std::string text =
-        fmt::format("mgengine tune --model {} --dtype {} --positions {} --batch {}",
-                    shell_word(model_.model), model_.dtype, shell_word(positions_), rows_);
-    if (capacity_ != 0) text += fmt::format(" --capacity {}", capacity_);
+        fmt::format("mgengine tune --model {} --dtype {} --positions {} --capacity {} --batch {}",
+                    shell_word(model_.model), model_.dtype, fmt::join(options_.positions, ","),
+                    positions_.capacity, rows_);
     if (has_random_weights_) text += " --random-weights";
     return text + fmt::format(" --candidates {} --within {} --rounds {} --run {}",
                               options_.candidates, within_, options_.rounds, options_.run);
@@ -164,7 +161,7 @@ class TuneCommand final : public Command {
     std::string text;
     const auto out = std::back_inserter(text);
     fmt::format_to(out, "way {}, {}, {} sequence{}, positions {}\n\n", model_.way, model_.dtype,
-                   rows_, rows_ == 1 ? "" : "s", positions_);
+                   rows_, rows_ == 1 ? "" : "s", fmt::join(options_.positions, ", "));
     fmt::format_to(out, "{:>2} {:>9} {:>7} {:>6} {:>12} {:>10}  {}\n", "#", "per token", "share",
                    "tried", "us alone", "now", "kernel");
     for (std::size_t i = 0; i < tuning.kernels.size(); ++i) {
@@ -183,7 +180,7 @@ class TuneCommand final : public Command {
     const auto unswept = std::ranges::count_if(
         tuning.kernels, [](const TunedKernel& kernel) { return kernel.method.empty(); });
     if (unswept > 0) {
-      fmt::format_to(out, "\n{} kernel{} (share 0) not swept here, so nothing was tried\n", unswept,
+      fmt::format_to(out, "\n{} kernel{} not swept here (share 0), so nothing was tried\n", unswept,
                      unswept == 1 ? " was" : "s were");
     }
     const TokenTuning& tokens = tuning.tokens;
@@ -196,9 +193,8 @@ class TuneCommand final : public Command {
 
   ModelArguments model_;
   TuneOptions options_;
-  std::string positions_ = "128";
+  TokenPositions positions_;
   std::uint32_t rows_ = 1;
-  std::uint32_t capacity_ = 0;
   double within_ = 25;
   bool has_random_weights_ = false;
   bool is_json_ = false;

@@ -27,6 +27,20 @@ Result<ModelKernel> kernel_of(KernelCall call, Catalog& catalog) {
 
 }  // namespace
 
+std::vector<Program> programs_at(std::span<const Program> programs,
+                                 std::span<const std::uint32_t> positions) {
+  std::vector<Program> found;
+  std::uint32_t begin = 0;
+  for (const Program& program : programs) {
+    const bool serves_one = std::ranges::any_of(positions, [&](std::uint32_t position) {
+      return position >= begin && position < program.positions;
+    });
+    if (serves_one) found.push_back(program);
+    begin = program.positions;
+  }
+  return found;
+}
+
 Result<std::vector<ModelKernel>> model_kernels(std::span<const Program> programs,
                                                Catalog& catalog) {
   std::vector<ModelKernel> kernels;
@@ -56,8 +70,8 @@ Result<std::vector<ModelKernel>> model_kernels(std::span<const Program> programs
 std::string recording_of(std::span<const ModelKernel> kernels) {
   std::string text;
   for (const ModelKernel& kernel : kernels) {
-    text += fmt::format("{{\"operator\": \"{}\", \"problem\": \"{}\"}}\n",
-                        kernel.problem.op->full_name(), kernel.problem.text());
+    text += fmt::format("{{\"operator\": \"{}\", \"problem\": \"{}\", \"launches\": {}}}\n",
+                        kernel.problem.op->full_name(), kernel.problem.text(), kernel.count);
   }
   return text;
 }

@@ -23,12 +23,16 @@ struct ModelKernel {
   double bytes = 0, flops = 0;  // of one launch, by the costs of the operator
 };
 
+// The programs that serve one of the positions; all positions are in the caches.
+std::vector<Program> programs_at(std::span<const Program> programs,
+                                 std::span<const std::uint32_t> positions);
+
 // Those that move most bytes per token first. The programs must be valid; the catalog must outlive
 // the result. Instructions that the host executes are left out.
 Result<std::vector<ModelKernel>> model_kernels(std::span<const Program> programs, Catalog& catalog);
 
-// A recording of the problems, as a program with MGTUNE_RECORD writes it: for
-// 'mgtune sweep --shapes'.
+// A recording of the problems for 'mgtune sweep --shapes', as a program with MGTUNE_RECORD writes
+// it, with the launches per token.
 std::string recording_of(std::span<const ModelKernel> kernels);
 
 }  // namespace mgtune::engine

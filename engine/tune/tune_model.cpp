@@ -70,21 +70,6 @@ class SessionClock final : public TokenClock {
   const TuneOptions& options_;
 };
 
-// The programs that serve one of the positions. All positions are in the caches.
-std::vector<Program> programs_at(const std::vector<Program>& programs,
-                                 const std::vector<std::uint32_t>& positions) {
-  std::vector<Program> found;
-  std::uint32_t begin = 0;
-  for (const Program& program : programs) {
-    const bool serves_one = std::ranges::any_of(positions, [&](std::uint32_t position) {
-      return position >= begin && position < program.positions;
-    });
-    if (serves_one) found.push_back(program);
-    begin = program.positions;
-  }
-  return found;
-}
-
 Result<std::vector<KnownKernel>> know_kernels(const std::vector<Program>& programs,
                                               const DeviceInfo& device, const std::string& database,
                                               Catalog& catalog) {
