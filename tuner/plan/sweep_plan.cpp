@@ -127,7 +127,9 @@ Result<std::vector<const Operator*>> operators_of(const SweepRequest& request,
   std::erase_if(operators,
                 [&](const Operator* op) { return !wanted.recorded->contains(op->full_name()); });
   if (!operators.empty()) return operators;
-  return invalid_argument("--shapes: " + request.shapes + " has no problems of " + request.kernel);
+  return invalid_argument(
+      (request.model.empty() ? "--shapes: " + request.shapes : "--model: " + request.model) +
+      " has no problems of " + request.kernel);
 }
 
 // Exhaustive if the number of evaluations covers every space and no target ends the search earlier;
@@ -426,7 +428,7 @@ Result<std::vector<SweepPlan>> make_sweep_plans(const SweepRequest& request, Cat
   }
   MGTUNE_TRY(check_objective(request.objective, devices));
   const bool is_graph =
-      request.of_model && request.method.empty() && devices.front().kind != DeviceKind::cpu;
+      !request.model.empty() && request.method.empty() && devices.front().kind != DeviceKind::cpu;
   MGTUNE_ASSIGN(const TimingMethod method,
                 timing_method(devices, is_graph ? "graph" : request.method, program));
   if (request.counters && !is_absent(devices.front()) && !turns_through_sets(method.name)) {

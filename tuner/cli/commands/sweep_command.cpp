@@ -165,9 +165,16 @@ class SweepCommand final : public Command {
     Catalog catalog(FileSystem::real());
     request_.plans_only = dry_run_;
     std::optional<TemporaryFolder> recording;
-    if (is_of_model()) MGTUNE_TRY(record_model(invocation, recording));
+    if (is_of_model()) {
+      MGTUNE_TRY(record_model(invocation, recording));
+    } else if (!model_.positions.empty() || model_.capacity != 0 || model_.batch != 1) {
+      return invalid_argument("--positions, --capacity and --batch go with --model");
+    }
     MGTUNE_ASSIGN(const std::vector<SweepPlan> plans,
                   make_sweep_plans(request_, catalog, invocation.program, invocation.command_line));
+    if (is_of_model() && plans.front().shard.has_value()) {
+      return invalid_argument("--model is not cut into shards, also not by a Slurm job array");
+    }
     if (dry_run_) {
       for (const SweepPlan& plan : plans) std::cerr << announcement(plan);
       if (json_) {
@@ -203,7 +210,7 @@ class SweepCommand final : public Command {
     if (!request_.dtype.empty()) model_.dtype = std::exchange(request_.dtype, "");
     MGTUNE_ASSIGN(folder, TemporaryFolder::create());
     request_.shapes = folder->path() + "/model.jsonl";
-    request_.of_model = true;
+    request_.model = model_.model;
     return engine.record_kernels(model_, request_.shapes);
   }
 
