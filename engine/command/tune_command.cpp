@@ -85,7 +85,8 @@ class TuneCommand final : public Command {
                       "Positions in the caches (0: up to the largest of --positions)");
     arguments.integer("--batch", rows_, 1, kMaxRows, "How many sequences");
     arguments.integer("--candidates", options_.candidates, 1, 1000,
-                      "How many other variants of each kernel are tried at most");
+                      "How many other variants of each kernel are tried at most, and again as many "
+                      "that are near a better one");
     arguments.number("--within", within_, 0, 1e6,
                      "Percent that a candidate's launch alone may take longer than the fastest's");
     arguments.integer("--rounds", options_.rounds, kMinRounds, kMaxRounds,

@@ -9,6 +9,17 @@
 #include "selection/evidence.h"
 
 namespace mgtune::engine {
+namespace {
+
+// The name of the design, and each parameter with its value.
+std::set<std::string> words_of(const std::string& variant) {
+  std::istringstream words(variant);
+  std::set<std::string> all;
+  for (std::string word; words >> word;) all.insert(std::move(word));
+  return all;
+}
+
+}  // namespace
 
 const MeasuredVariant* MeasuredKernel::find(const std::string& variant) const {
   const auto place = std::ranges::find(variants, variant, &MeasuredVariant::variant);
@@ -44,14 +55,12 @@ std::vector<std::string> choose_candidates(std::span<const MeasuredVariant> vari
                                            const std::string& now, std::size_t max,
                                            double max_ratio) {
   std::vector<std::string> chosen;
-  std::set<std::string> known;  // words: the name of the design, and each parameter with its value
+  std::set<std::string> known = words_of(now);
   const auto add_words = [&](const std::string& variant) {
-    bool is_new = false;
-    std::istringstream words(variant);
-    for (std::string word; words >> word;) is_new |= known.insert(word).second;
-    return is_new;
+    const std::size_t before = known.size();
+    known.merge(words_of(variant));
+    return known.size() > before;
   };
-  add_words(now);
   for (const MeasuredVariant& one : variants) {
     if (chosen.size() == max || one.median_ns > max_ratio * variants.front().median_ns) break;
     if (one.variant == now) continue;
@@ -59,6 +68,27 @@ std::vector<std::string> choose_candidates(std::span<const MeasuredVariant> vari
     if (brings_something || chosen.empty()) chosen.push_back(one.variant);
   }
   return chosen;
+}
+
+std::vector<std::string> nearest_variants(std::span<const MeasuredVariant> variants,
+                                          const std::string& pick,
+                                          std::span<const std::string> tried, std::size_t max,
+                                          double max_ratio) {
+  const std::set<std::string> picked = words_of(pick);
+  std::vector<std::pair<std::ptrdiff_t, std::string>> near;  // by the parameters that differ
+  for (const MeasuredVariant& one : variants) {
+    if (one.median_ns > max_ratio * variants.front().median_ns) break;
+    if (one.variant == pick || std::ranges::find(tried, one.variant) != tried.end()) continue;
+    const std::ptrdiff_t differing = std::ranges::count_if(
+        words_of(one.variant), [&](const std::string& word) { return !picked.contains(word); });
+    near.emplace_back(differing, one.variant);
+  }
+  std::ranges::stable_sort(near, {}, &std::pair<std::ptrdiff_t, std::string>::first);
+  std::vector<std::string> nearest;
+  for (auto& [differing, variant] : near) {
+    if (nearest.size() < max) nearest.push_back(std::move(variant));
+  }
+  return nearest;
 }
 
 }  // namespace mgtune::engine

@@ -41,4 +41,12 @@ std::vector<std::string> choose_candidates(std::span<const MeasuredVariant> vari
                                            const std::string& now, std::size_t max,
                                            double max_ratio);
 
+// At most `max` of the variants that are not in `tried`, without those that take more than
+// `max_ratio` times as long as the fastest: those that differ from `pick` in the fewest parameters,
+// of equal ones the fastest first.
+std::vector<std::string> nearest_variants(std::span<const MeasuredVariant> variants,
+                                          const std::string& pick,
+                                          std::span<const std::string> tried, std::size_t max,
+                                          double max_ratio);
+
 }  // namespace mgtune::engine

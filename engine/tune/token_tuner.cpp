@@ -143,12 +143,22 @@ Result<TokenTuning> tune_token(TokenClock& clock, std::span<const TokenChoices> 
   TokenTuner tuner(clock, rounds);
   TokenTuning tuning;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
-    TokenDecision decision{kernels[i].now, {}};
-    for (const std::string& candidate : kernels[i].candidates) {
-      MGTUNE_ASSIGN(TokenTrial trial, tuner.try_variant(i, decision.pick, candidate));
-      if (trial.is_faster) decision.pick = candidate;
-      report(i, trial);
-      decision.trials.push_back(std::move(trial));
+    const TokenChoices& kernel = kernels[i];
+    TokenDecision decision{kernel.now, {}};
+    std::vector<std::string> tried = {kernel.now};
+    const auto try_all = [&](const std::vector<std::string>& candidates) -> Status {
+      for (const std::string& candidate : candidates) {
+        MGTUNE_ASSIGN(TokenTrial trial, tuner.try_variant(i, decision.pick, candidate));
+        if (trial.is_faster) decision.pick = candidate;
+        report(i, trial);
+        decision.trials.push_back(std::move(trial));
+        tried.push_back(candidate);
+      }
+      return {};
+    };
+    MGTUNE_TRY(try_all(kernel.candidates));
+    if (decision.pick != kernel.now && kernel.near) {
+      MGTUNE_TRY(try_all(kernel.near(decision.pick, tried)));
     }
     tuning.decisions.push_back(std::move(decision));
   }

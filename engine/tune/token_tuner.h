@@ -31,6 +31,10 @@ class TokenClock {
 struct TokenChoices {
   std::string now;                      // the variant that runs when tuning begins
   std::vector<std::string> candidates;  // other variants
+  // Further candidates, if one of these was better: called with it, and with `now` and all that
+  // were tried. Empty: there are none.
+  std::function<std::vector<std::string>(const std::string&, const std::vector<std::string>&)>
+      near = {};
 };
 
 // The median of ratios with its 95 % interval: the time with one variant over that with another.

@@ -197,8 +197,14 @@ Result<ModelTuning> tune_model(
     TokenChoices& kernel = choices.emplace_back();
     kernel.now = one.now;
     if (one.now.empty()) continue;
-    kernel.candidates =
-        choose_candidates(one.measured.variants, one.now, options.candidates, options.max_ratio);
+    const std::vector<MeasuredVariant>& variants = one.measured.variants;
+    const std::size_t max = options.candidates;
+    const double max_ratio = options.max_ratio;
+    kernel.candidates = choose_candidates(variants, one.now, max, max_ratio);
+    kernel.near = [&variants, max, max_ratio](const std::string& pick,
+                                              const std::vector<std::string>& tried) {
+      return nearest_variants(variants, pick, tried, max, max_ratio);
+    };
   }
   SessionClock clock(session, known, options);
   MGTUNE_ASSIGN(tuning.tokens, tune_token(clock, choices, options.rounds,

@@ -22,9 +22,9 @@ struct TuneOptions {
   std::vector<std::uint32_t> positions = {128};  // a sample is the mean over them
   std::uint32_t run = 16;                        // tokens per position and sample
   std::uint32_t rounds = 15;                     // of a comparison: see tune_token()
-  std::uint32_t candidates = 8;                  // at most, per kernel
-  double max_ratio = 1.25;                       // of their times alone to the fastest: see
-                                                 // choose_candidates()
+  std::uint32_t candidates = 8;  // at most, per kernel; and as many near a better one
+  double max_ratio = 1.25;       // of their times alone to the fastest: see
+                                 // choose_candidates()
 };
 
 // A kernel of the model, as it was before and as it is now.

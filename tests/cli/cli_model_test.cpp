@@ -57,14 +57,17 @@ TEST_F(CliModelTest, WholeTokensChooseThePickThatProgramsRun) {
   const nlohmann::json& kernel = json["kernels"][0];
   EXPECT_EQ(kernel["operator"], "embedding.forward");
   EXPECT_EQ(kernel["share"], 1);
-  ASSERT_EQ(kernel["trials"].size(), 1U);
-  EXPECT_EQ(kernel["trials"][0]["failure"], "");
-  EXPECT_EQ(kernel["trials"][0]["rounds"], 6);
+  ASSERT_GE(kernel["trials"].size(), 1U);
   EXPECT_NE(kernel["trials"][0]["variant"], kernel["before"]);
+  std::string chosen = kernel["before"];
+  for (const nlohmann::json& trial : kernel["trials"]) {
+    EXPECT_EQ(trial["failure"], "");
+    EXPECT_EQ(trial["rounds"], 6);
+    if (trial["faster"]) chosen = trial["variant"];
+  }
+  if (json["ratio"] >= 1) chosen = kernel["before"];
+  EXPECT_EQ(kernel["pick"], chosen);
   EXPECT_THAT(tuned.err, HasSubstr("us a token against"));
-
-  const bool is_kept = kernel["trials"][0]["faster"] && json["ratio"] < 1;
-  EXPECT_EQ(kernel["pick"], is_kept ? kernel["trials"][0]["variant"] : kernel["before"]);
 
   const auto found = picks("embedding.forward");
   ASSERT_TRUE(found.contains("token")) << tuned;

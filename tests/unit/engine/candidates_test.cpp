@@ -8,6 +8,7 @@
 namespace mgtune::engine {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
@@ -34,6 +35,16 @@ TEST(Candidates, BeginWithTheFastest) {
   // Also if it brings nothing: what runs now is slower.
   const std::vector<MeasuredVariant> two = {{"row A=1", "", 10}, {"row A=1 ", "", 11}};
   EXPECT_THAT(choose_candidates(two, "row A=1 ", 8, 2), ElementsAre("row A=1"));
+}
+
+TEST(Candidates, NearAPickDifferInFewParameters) {
+  const std::vector<std::string> tried = {"row A=1 B=1 ROOM=1", "row A=2 B=2 ROOM=2"};
+  const auto near = [&](std::size_t max, double max_ratio) {
+    return nearest_variants(kMeasured, "row A=1 B=1 ROOM=2", tried, max, max_ratio);
+  };
+  EXPECT_THAT(near(2, 1.25), ElementsAre("row A=2 B=1 ROOM=1", "row A=1 B=2 ROOM=1"));
+  EXPECT_THAT(near(9, 1.25).back(), "row A=2 B=2 ROOM=1") << "all three parameters differ";
+  EXPECT_THAT(near(9, 1.5), Contains("row A=3 B=1 ROOM=1"));
 }
 
 TEST(Candidates, LeaveOutWhatIsMuchSlower) {

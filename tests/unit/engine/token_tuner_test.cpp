@@ -75,6 +75,25 @@ TEST(TokenTuner, KeepsWhatMakesATokenFaster) {
   EXPECT_NEAR(tuning.seconds_after * 1e6, 971, 1);
 }
 
+TEST(TokenTuner, TriesWhatIsNearABetterOne) {
+  FakeClock clock({{"now", 0}, {"fast", -30}, {"near", -50}, {"nearer", -40}});
+  std::vector<std::string> pick_and_tried;
+  TokenChoices kernel{"now", {"fast"}};
+  kernel.near = [&](const std::string& pick, const std::vector<std::string>& tried) {
+    pick_and_tried = {pick};
+    pick_and_tried.insert(pick_and_tried.end(), tried.begin(), tried.end());
+    return std::vector<std::string>{"near", "nearer"};
+  };
+  TokenTuning tuning = tuned(clock, {kernel});
+  EXPECT_THAT(pick_and_tried, ElementsAre("fast", "now", "fast"));
+  EXPECT_EQ(tuning.decisions[0].pick, "near");
+  EXPECT_EQ(tuning.decisions[0].trials.size(), 3U);
+  kernel.now = "fast";
+  kernel.candidates = {"now"};
+  tuning = tuned(clock, {kernel});
+  EXPECT_EQ(tuning.decisions[0].trials.size(), 1U) << "nothing was better";
+}
+
 TEST(TokenTuner, TakesNoiseForNoGain) {
   FakeClock clock({{"now", 0}, {"same", -0.5}, {"little", -6}});
   clock.noise_us = 100;
