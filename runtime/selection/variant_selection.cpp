@@ -92,7 +92,8 @@ std::vector<const TunedEntry*> usable_picks(const Binding& binding, const Device
     if (!same_dtypes_and_flags(op, binding.slots, slots)) continue;
     if (same_static_dims(op, binding.slots, slots)) picks.push_back(&entry);
   }
-  std::ranges::stable_partition(picks, [&](const TunedEntry* entry) {
+  // clang-tidy 14 cannot read std::ranges::stable_partition of GCC's library.
+  std::stable_partition(picks.begin(), picks.end(), [&](const TunedEntry* entry) {
     return same_presence(op, binding.slots, entry->problem.slots);
   });
   return picks;
