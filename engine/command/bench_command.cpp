@@ -6,8 +6,6 @@
 
 #include "bench/token_bench.h"
 #include "command/model_arguments.h"
-#include "core/text.h"
-#include "generate/model_source.h"
 #include "json/json.h"
 #include "program/operation.h"
 
@@ -53,9 +51,7 @@ class BenchCommand final : public Command {
 
   void declare(ArgumentList& arguments) override {
     model_.declare(arguments, "bf16");
-    arguments.flag("--random-weights", has_random_weights_,
-                   "Take random weights: a config.json is enough, or the name of a shipped one: "
-                   "gpt2, llama-3.1-8b, llama-3.2-1b, mistral-7b, qwen2.5-7b");
+    arguments.flag("--random-weights", has_random_weights_, kRandomWeightsHelp);
     arguments.value("--positions", positions_, "LIST", "Positions to measure at");
     arguments.integer("--batch", rows_, 1, kMaxRows, "How many sequences");
     arguments.integer("--steps", steps_, 1, 1000, "Timed runs per position; the median counts");
@@ -67,8 +63,11 @@ class BenchCommand final : public Command {
   }
 
   Result<int> run() override {
-    MGTUNE_ASSIGN(const std::vector<std::uint32_t> positions, read_positions());
-    MGTUNE_ASSIGN(Session session, open_session(std::ranges::max(positions) + 1));
+    MGTUNE_ASSIGN(const std::vector<std::uint32_t> positions, parse_positions(positions_));
+    SessionOptions options;
+    options.rows = rows_;
+    options.capacity = std::ranges::max(positions) + 1;
+    MGTUNE_ASSIGN(Session session, model_.session(options, has_random_weights_));
     std::vector<TokenTime> times;
     for (const std::uint32_t position : positions) {
       MGTUNE_ASSIGN(TokenTime time, measure_token(session, position, steps_, run_));
@@ -79,33 +78,6 @@ class BenchCommand final : public Command {
   }
 
  private:
-  Result<std::vector<std::uint32_t>> read_positions() const {
-    std::vector<std::uint32_t> positions;
-    for (const std::string& word : split_list(positions_)) {
-      const auto position = parse_number<std::uint32_t>(word);
-      if (!position || *position >= 1U << 30) {
-        return invalid_argument(
-            fmt::format("--positions {}: '{}' is not a position, such as 128", positions_, word));
-      }
-      positions.push_back(*position);
-    }
-    return positions;
-  }
-
-  Result<Session> open_session(std::uint32_t capacity) const {
-    SessionOptions options;
-    options.rows = rows_;
-    options.capacity = capacity;
-    options.precision = model_.precision();
-    MGTUNE_ASSIGN(options.machine, model_.machine());
-    if (has_random_weights_) {
-      MGTUNE_ASSIGN(const ModelConfig config, open_config(model_.model));
-      return Session::create_random(config, options, 1);
-    }
-    MGTUNE_ASSIGN(const ModelSource source, open_model(model_.model));
-    return Session::create(source.config, source.tensors, options);
-  }
-
   void print_json(const std::vector<TokenTime>& times) const {
     const Json document = {{"model", model_.model},
                            {"way", model_.way},

@@ -4,8 +4,9 @@
 #define MGENGINE_COMMANDS(COMMAND)                                      \
   COMMAND(generate, "Continue a text with a model")                     \
   COMMAND(bench, "Measure the time per token, and of each instruction") \
+  COMMAND(tune, "Choose the variants of kernels by the time per token") \
   COMMAND(verify, "Check the programs of a model, and their results")   \
-  COMMAND(show, "Print the program that a model is lowered to")
+  COMMAND(show, "Print the program of a model, or its kernels")
 
 #define MGENGINE_DECLARE_COMMAND(name, summary) std::unique_ptr<Command> make_##name##_command();
 #define MGENGINE_ADD_COMMAND(name, summary) \

@@ -2,7 +2,9 @@
 
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "command/command.h"
 #include "core/status.h"
@@ -18,8 +20,35 @@ struct ModelArguments {
   std::string device = "auto";
 
   void declare(ArgumentList& arguments, const std::string& default_dtype);
+  // All but --way.
+  void declare_model(ArgumentList& arguments, const std::string& default_dtype);
   Precision precision() const;  // the residual stream is f32
-  Result<MachineFactory> machine() const;
+  // With tuned rows from this file; "": from where programs have them.
+  Result<MachineFactory> machine(const std::string& database = "") const;
+
+  // The model in its precision and way; the other options are the caller's. With random weights, a
+  // config is enough.
+  Result<Session> session(SessionOptions options, bool has_random_weights,
+                          const std::string& database = "") const;
+};
+
+// Of --random-weights.
+inline constexpr const char* kRandomWeightsHelp =
+    "Take random weights: a config.json is enough, or the name of a shipped one: gpt2, "
+    "llama-3.1-8b, llama-3.2-1b, mistral-7b, qwen2.5-7b";
+
+// Of --positions: "1,128,512". invalid_argument, naming the word, if one is no position.
+Result<std::vector<std::uint32_t>> parse_positions(const std::string& list);
+
+// Of --positions and --capacity of `tune` and `show kernels`: whose tokens are timed.
+struct TokenPositions {
+  std::string list;            // "": 128 and 2,047, as far as the model has positions
+  std::uint32_t capacity = 0;  // of the caches; 0: up to the largest position
+
+  void declare(ArgumentList& arguments);  // --positions alone
+
+  // Sets the capacity if it is 0. invalid_argument if a position is not below it.
+  Result<std::vector<std::uint32_t>> resolve(const ModelConfig& config);
 };
 
 }  // namespace mgtune::engine

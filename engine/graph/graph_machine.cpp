@@ -143,6 +143,18 @@ Status GraphMachine::write(const Buffer& buffer, std::span<const std::byte> from
   return steps_->write(buffer, from);
 }
 
+Status GraphMachine::choose_variant(const KernelCall& call, const std::string& variant) {
+  MGTUNE_TRY(steps_->choose_variant(call, variant));
+  std::vector<ProgramGraph> unused = std::exchange(graphs_, {});
+  Status status;
+  for (const ProgramGraph& graph : unused) {
+    if (status.ok()) status = capture(graph.program);
+  }
+  if (!status.ok()) std::swap(unused, graphs_);
+  for (const ProgramGraph& graph : unused) driver_.cuGraphExecDestroy(graph.replay);
+  return status;
+}
+
 MachineFactory graph_factory(StepsOptions options) {
   return [options = std::move(options)](
              std::span<const Program> programs,

@@ -45,6 +45,9 @@ class GraphMachine final : public Machine {
   Status read(const Buffer& buffer, std::span<std::byte> to) override;
   Status write(const Buffer& buffer, std::span<const std::byte> from) override;
 
+  // Captures all programs anew.
+  Status choose_variant(const KernelCall& call, const std::string& variant) override;
+
  private:
   struct DestroyGraph {
     const CudaDriver* driver;

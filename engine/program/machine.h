@@ -8,12 +8,15 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/status.h"
 #include "program/program.h"
 
 namespace mgtune::engine {
+
+struct KernelCall;  // steps/kernel_call.h
 
 class Machine {
  public:
@@ -42,6 +45,13 @@ class Machine {
   // Copies a whole buffer out of the machine's memory or into it. The sizes must be equal.
   virtual Status read(const Buffer& buffer, std::span<std::byte> to) = 0;
   virtual Status write(const Buffer& buffer, std::span<const std::byte> from) = 0;
+
+  // From now on the launches that do this call run this variant of its operator, in all programs;
+  // "" means the variant that the library chooses. unsupported if this way has no kernels.
+  // Otherwise the status of mgr_plan(): then choose again before the next step.
+  virtual Status choose_variant(const KernelCall& /*call*/, const std::string& /*variant*/) {
+    return unsupported("this way runs no tuned kernels");
+  }
 };
 
 // Makes a machine for programs, which must be valid and share weights and state, from their

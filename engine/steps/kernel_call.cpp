@@ -1,5 +1,7 @@
 #include "steps/kernel_call.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <initializer_list>
 #include <string_view>
@@ -239,6 +241,13 @@ Maybe argmax_call(const Program& program, const Instruction& i) {
 }
 
 }  // namespace
+
+std::string text_of(const KernelCall& call) {
+  std::string text = call.operator_name;
+  for (const auto& [name, value] : call.assignments) text += fmt::format(" {}={}", name, value);
+  for (const auto& [name, value] : call.dims) text += fmt::format(" {}={}", name, value);
+  return text;
+}
 
 std::optional<KernelCall> kernel_call(const Program& program, const Instruction& instruction) {
   switch (instruction.opcode) {

@@ -1,7 +1,5 @@
 #include "steps/plan_set.h"
 
-#include <fmt/format.h>
-
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,13 +8,6 @@
 
 namespace mgtune::engine {
 namespace {
-
-std::string text_of(const KernelCall& call) {
-  std::string text = call.operator_name;
-  for (const auto& [name, value] : call.assignments) text += fmt::format(" {}={}", name, value);
-  for (const auto& [name, value] : call.dims) text += fmt::format(" {}={}", name, value);
-  return text;
-}
 
 // The options of a plan for the shape of a call, which must outlive it.
 struct PlanRequest {
@@ -75,8 +66,32 @@ Status PlanSet::add_workspace(Owned& owned) {
   return from_mgr(mgr_workspace_init(owned.plan.get(), workspace, nullptr));
 }
 
+Status PlanSet::choose(const KernelCall& call, const std::string& variant) {
+  const std::string text = text_of(call);
+  if (variant.empty()) {
+    chosen_.erase(text);
+    return {};
+  }
+  const std::string key = text + " as " + variant;
+  auto place = variant_plans_.find(key);
+  if (place == variant_plans_.end()) {
+    PlanRequest request;
+    request.set(call);
+    request.options.variant = variant.c_str();
+    mgr_plan_t* plan = nullptr;
+    MGTUNE_TRY(from_mgr(mgr_plan(context_, &request.options, &plan)));
+    Owned owned{std::unique_ptr<mgr_plan_t, FreePlan>(plan), {nullptr, FreeMemory{context_}}};
+    MGTUNE_TRY(add_workspace(owned));
+    place = variant_plans_.emplace(key, std::move(owned)).first;
+  }
+  chosen_[text] = &place->second;
+  return {};
+}
+
 ShapePlan PlanSet::find(const KernelCall& call) const {
-  const Owned& owned = plans_.at(text_of(call));
+  const std::string text = text_of(call);
+  const auto chosen = chosen_.find(text);
+  const Owned& owned = chosen == chosen_.end() ? plans_.at(text) : *chosen->second;
   return {owned.plan.get(), owned.workspace.get()};
 }
 

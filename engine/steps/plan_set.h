@@ -27,6 +27,10 @@ class PlanSet {
   // Builds and loads the kernels of all calls, with a thread per CPU. What mgr_prepare() says.
   Status add(std::span<const KernelCall> calls);
 
+  // From now on find() of this call, which was added, gives a plan that has this variant alone;
+  // with "", the plan that was added. Plans stay valid. What mgr_plan() says; then nothing changes.
+  Status choose(const KernelCall& call, const std::string& variant);
+
   ShapePlan find(const KernelCall& call) const;  // of a call that was added
 
  private:
@@ -48,6 +52,9 @@ class PlanSet {
 
   mgr_context_t* context_;
   std::map<std::string, Owned> plans_;  // by the text of operator, assignments and dims
+  // By that text and the variant, and which of them choose() has chosen for a text.
+  std::map<std::string, Owned> variant_plans_;
+  std::map<std::string, const Owned*> chosen_;
 };
 
 }  // namespace mgtune::engine

@@ -29,6 +29,7 @@ Result<std::unique_ptr<StepsMachine>> StepsMachine::create(std::span<const Progr
   mgr_open_options_t open{};
   open.struct_size = sizeof(open);
   open.device = options.device.c_str();
+  if (!options.database.empty()) open.database = options.database.c_str();
   mgr_context_t* context = nullptr;
   MGTUNE_TRY(from_mgr(mgr_open(&open, &context)));
   std::unique_ptr<StepsMachine> machine(new StepsMachine(std::move(weights), context));
@@ -223,6 +224,19 @@ Status StepsMachine::read(const Buffer& buffer, std::span<std::byte> to) {
 
 Status StepsMachine::write(const Buffer& buffer, std::span<const std::byte> from) {
   return memory_->write(buffer, from);
+}
+
+Status StepsMachine::choose_variant(const KernelCall& call, const std::string& variant) {
+  MGTUNE_TRY(plans_.choose(call, variant));
+  const std::string text = text_of(call);
+  for (PreparedProgram& prepared : programs_) {
+    for (Launch& launch : prepared.launches) {
+      const std::optional<KernelCall> made =
+          kernel_call(prepared.program, prepared.program.instructions[launch.instruction]);
+      if (made && text_of(*made) == text) launch.plan = plans_.find(call);
+    }
+  }
+  return {};
 }
 
 MachineFactory steps_factory(StepsOptions options) {

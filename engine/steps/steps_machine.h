@@ -24,6 +24,7 @@ namespace mgtune::engine {
 
 struct StepsOptions {
   std::string device = "auto";  // as in mgr_open_options_t
+  std::string database = {};    // likewise; "": null
 };
 
 class StepsMachine final : public Machine {
@@ -38,6 +39,7 @@ class StepsMachine final : public Machine {
   Result<std::vector<double>> timed_step(const Program& program) override;
   Status read(const Buffer& buffer, std::span<std::byte> to) override;
   Status write(const Buffer& buffer, std::span<const std::byte> from) override;
+  Status choose_variant(const KernelCall& call, const std::string& variant) override;
 
   // A step after which each of these instructions (indices in the program; none: all of them) has
   // been compared with the reference: what it wrote, from the same inputs. An entry per buffer that

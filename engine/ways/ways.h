@@ -14,8 +14,9 @@ namespace mgtune::engine {
 // CUDA graph per step.
 inline constexpr std::array<std::string_view, 3> kWays = {"reference", "steps", "graph"};
 
-// For SessionOptions::machine. `device` is as in mgr_open_options_t; the way reference does not use
-// it. invalid_argument for another word.
-Result<MachineFactory> machine_of(std::string_view way, const std::string& device);
+// For SessionOptions::machine. `device` and `database` are as in mgr_open_options_t ("" for null);
+// the way reference does not use them. invalid_argument for another word.
+Result<MachineFactory> machine_of(std::string_view way, const std::string& device,
+                                  const std::string& database = "");
 
 }  // namespace mgtune::engine

@@ -32,6 +32,9 @@ constexpr Method kMethods[] = {
     {"rotating_events",
      "As rotating, but by CUDA events around batches of launches, because CUPTI was not to be had; "
      "each row says why. The gaps between launches are in these times."},
+    {"token",
+     "A pick that 'mgengine tune' decided: it timed whole tokens of a model with this variant and "
+     "with others. The time is that of a launch alone, by the method of the sweep that timed it."},
 };
 
 constexpr std::string_view kSteps[] = {

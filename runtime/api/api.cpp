@@ -72,6 +72,7 @@ Result<Context::PlanWords> plan_words(const mgr_plan_options_t* from) {
       return invalid_argument(fmt::format("dim '{}' has two ranges", range.dim));
     }
   }
+  if (options.variant != nullptr) words.variant = options.variant;
   return words;
 }
 

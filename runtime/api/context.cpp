@@ -5,6 +5,7 @@
 
 #include "device/registry.h"
 #include "family/problem.h"
+#include "family/variant.h"
 #include "selection/variant_selection.h"
 #include "system/file_system.h"
 
@@ -86,7 +87,8 @@ Status Context::add_families(const std::vector<std::string>& folders) {
 Result<std::unique_ptr<Plan>> Context::plan(const PlanWords& words) {
   MGTUNE_ASSIGN(const PlanInput input, read_input(words));
   const BuilderPool::Borrowed builder = builders_.borrow();
-  return Plan::make(modules_, *builder, input.binding, input.ranges, input.evidence, is_strict());
+  return Plan::make(modules_, *builder, input.binding, input.ranges, input.evidence, is_strict(),
+                    input.only);
 }
 
 Result<Context::PlanInput> Context::read_input(const PlanWords& words) {
@@ -96,6 +98,9 @@ Result<Context::PlanInput> Context::read_input(const PlanWords& words) {
   MGTUNE_ASSIGN(input.binding, bind_static(*op, words.assignments));
   MGTUNE_ASSIGN(input.ranges, ranges_in_order(*op, words.ranges));
   input.evidence = evidence_of(*op, catalog_, source_);
+  if (words.variant) {
+    MGTUNE_ASSIGN(input.only, parse_variant(*op, *words.variant));
+  }
   return input;
 }
 

@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -67,6 +68,7 @@ class Context {
     std::string op;
     std::map<std::string, std::string> assignments;
     std::map<std::string, DimRange> ranges;
+    std::optional<std::string> variant;  // the only one of the plan; nullopt: selection chooses
   };
   Result<std::unique_ptr<Plan>> plan(const PlanWords& words);
 
@@ -84,6 +86,7 @@ class Context {
     Binding binding;
     std::vector<DimRange> ranges;
     Evidence evidence;
+    std::optional<Variant> only;
   };
 
   explicit Context(std::unique_ptr<Device> device);

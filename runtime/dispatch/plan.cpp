@@ -52,6 +52,7 @@ struct Plan::State {
   DispatchTable table;
   std::vector<std::string> left_out;
   LoadedVariant::WorkspaceSize workspace;
+  bool is_named = false;  // the caller named the only variant
 
   // A launch's dims with every default resolved, on the caller's stack.
   struct Shape {
@@ -73,7 +74,10 @@ struct Plan::State {
     const Problem problem{binding.op, {here.begin(), here.end()}};
     const DeviceInfo& info = device.info();
     const Rules* rules = table.rules() == nullptr ? nullptr : &table.rules()->rules();
-    if (const DispatchRow* row = table.nearest_row(variant, shape.slots); row != nullptr) {
+    if (is_named) {
+      explanation.step = SelectionStep::named;
+      explanation.reason = "the plan was made with this variant alone";
+    } else if (const DispatchRow* row = table.nearest_row(variant, shape.slots); row != nullptr) {
       const bool is_there = std::ranges::equal(here, row->slots);
       explanation.step = is_there ? SelectionStep::exact : SelectionStep::near_problem;
       explanation.reason = row->reason;
@@ -105,11 +109,12 @@ struct Plan::State {
 Result<std::unique_ptr<Plan>> Plan::make(SharedModules& modules, Builder& builder,
                                          const Binding& binding,
                                          const std::vector<DimRange>& ranges,
-                                         const Evidence& evidence, bool strict) {
+                                         const Evidence& evidence, bool strict,
+                                         const std::optional<Variant>& only) {
   LaunchDims dims(*binding.op);
   MGTUNE_TRY(check_ranges(binding, dims, ranges));
   MGTUNE_ASSIGN(PlanVariants loaded,
-                load_plan_variants({modules, builder, binding, ranges, evidence, strict}));
+                load_plan_variants({modules, builder, binding, ranges, evidence, strict, only}));
   LoadedVariant::WorkspaceSize workspace;
   std::int64_t rest_bytes = 0;
   for (const auto& variant : loaded.variants) {
@@ -124,7 +129,7 @@ Result<std::unique_ptr<Plan>> Plan::make(SharedModules& modules, Builder& builde
                       std::move(loaded.ladder_places));
   return std::unique_ptr<Plan>(new Plan(std::unique_ptr<State>(
       new State{modules.device(), binding, std::move(dims), std::move(loaded.variants),
-                std::move(table), std::move(loaded.left_out), workspace})));
+                std::move(table), std::move(loaded.left_out), workspace, only.has_value()})));
 }
 
 Plan::Plan(std::unique_ptr<State> state) : state_(std::move(state)) {}

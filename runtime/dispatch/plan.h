@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,11 +31,12 @@ class Plan {
   // used only inside make(). Plans on one `modules` share what they load. A variant that does not
   // build or load, or that failed on this GPU, is left out, and explain() says so. It is an error
   // only if no variant is left. `strict` leaves out tuned variants whose build is not the one that
-  // was measured.
+  // was measured. With `only`, the plan has this variant alone, whatever the evidence prefers.
   static Result<std::unique_ptr<Plan>> make(SharedModules& modules, Builder& builder,
                                             const Binding& binding,
                                             const std::vector<DimRange>& ranges,
-                                            const Evidence& evidence, bool strict = false);
+                                            const Evidence& evidence, bool strict = false,
+                                            const std::optional<Variant>& only = {});
   ~Plan();
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;

@@ -154,6 +154,10 @@ class PlanLoader {
   }
 
   std::vector<Wanted> choose() const {
+    if (request_.only) {
+      if (!is_usable(*request_.only) || !may_run(*request_.only)) return {};
+      return {{*request_.only, true}};
+    }
     std::vector<Wanted> ladder;
     const auto want_default = [&](const Problem& point, bool any_pointer) {
       for (const Variant& variant : ladder_) {
@@ -306,6 +310,13 @@ class PlanLoader {
     if (!failed_.empty()) {
       const auto& [variant, failure] = *failed_.begin();
       return Status(failure).with_context(op_.full_name() + ": " + variant);
+    }
+    if (request_.only) {
+      return unsupported(op_.full_name() + ": " + text(*request_.only) +
+                         (is_usable(*request_.only)
+                              ? " does not serve " + points_.front().text() + " on "
+                              : " failed before on ") +
+                         info_.name);
     }
     return unsupported(op_.full_name() + ": no design serves " + points_.front().text() + " on " +
                        info_.name);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,7 @@ struct PlanRequest {
   const std::vector<DimRange>& ranges;
   const Evidence& evidence;
   bool strict;
+  const std::optional<Variant>& only;  // of the plan; nullopt: as below
 };
 
 // Takes the variants of the tuned problems that are near some shape in the ranges, the best of the

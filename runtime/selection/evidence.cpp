@@ -28,9 +28,10 @@ Status check_variant(const Operator& op, const std::string& variant) {
 }  // namespace
 
 std::size_t method_rank(const std::string& method, double fastest_ns) {
-  if (method == "graph" && fastest_ns < kShortNs) return 0;
+  if (method == kTokenMethod) return 0;
+  if (method == "graph" && fastest_ns < kShortNs) return 1;
   const auto found = std::find(kMethods.begin(), kMethods.end(), method);
-  return 1 + static_cast<std::size_t>(found - kMethods.begin());
+  return 2 + static_cast<std::size_t>(found - kMethods.begin());
 }
 
 std::vector<TunedEntry> decode_tuned(const Operator& op, const std::vector<TunedView>& rows) {

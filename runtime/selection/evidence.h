@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -40,10 +41,13 @@ struct Evidence {
   std::vector<std::shared_ptr<const Rules>> rules;  // at most one of each GPU
 };
 
+// The method of picks that `mgengine tune` decided by the times of whole tokens of a model.
+inline constexpr std::string_view kTokenMethod = "token";
+
 // The rows of the operator whose problem and variant it offers. Of several picks of one problem,
-// one counts: `graph` if it takes less than 20 us by it, because such short launches overlap in
-// programs; otherwise the first of rotating, rotating_events, graph, cold, hot, emulation. Of one
-// method, the pick of the newest sweep counts.
+// one counts: `token`, because it was decided where the kernel runs; `graph` if it takes less than
+// 20 us by it, because such short launches overlap in programs; otherwise the first of rotating,
+// rotating_events, graph, cold, hot, emulation. Of one method, the pick of the newest sweep counts.
 std::vector<TunedEntry> decode_tuned(const Operator& op, const std::vector<TunedView>& rows);
 
 // How much a timing method counts by the order above: the smallest number counts.

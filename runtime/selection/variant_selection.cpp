@@ -47,9 +47,10 @@ class Candidates {
 }  // namespace
 
 std::string_view to_string(SelectionStep step) {
-  static constexpr std::array<std::string_view, 5> kTexts = {
+  static constexpr std::array<std::string_view, 6> kTexts = {
       // in the order of SelectionStep
-      "exact problem", "near problem", "rules", "rules of another GPU", "default ladder"};
+      "exact problem",        "near problem",   "rules",
+      "rules of another GPU", "default ladder", "named by the program"};
   return kTexts[static_cast<std::size_t>(step)];
 }
 
@@ -91,7 +92,8 @@ std::vector<const TunedEntry*> usable_picks(const Binding& binding, const Device
     if (!same_dtypes_and_flags(op, binding.slots, slots)) continue;
     if (same_static_dims(op, binding.slots, slots)) picks.push_back(&entry);
   }
-  std::ranges::stable_partition(picks, [&](const TunedEntry* entry) {
+  // clang-tidy 14 cannot read std::ranges::stable_partition of GCC's library.
+  std::stable_partition(picks.begin(), picks.end(), [&](const TunedEntry* entry) {
     return same_presence(op, binding.slots, entry->problem.slots);
   });
   return picks;
@@ -171,7 +173,7 @@ std::vector<std::string> rules_lines(const Rules& rules, const Problem& problem,
 
 std::string improvement_text(SelectionStep step, const Problem& problem, const Rules* rules,
                              const DeviceInfo& device) {
-  if (step == SelectionStep::exact) return "";
+  if (step == SelectionStep::exact || step == SelectionStep::named) return "";
   std::string text = "sweep this problem: mgtune sweep " + problem.op->full_name() +
                      " --problem '" + problem.text() + "'";
   if (step == SelectionStep::rules && rules != nullptr) {

@@ -31,7 +31,8 @@ enum class SelectionStep : std::uint8_t {
   near_problem,
   rules,
   rules_of_other_gpu,
-  default_ladder
+  default_ladder,
+  named  // the caller of mgr_plan named the variant
 };
 std::string_view to_string(SelectionStep step);  // "exact problem", "near problem", "rules", ...
 

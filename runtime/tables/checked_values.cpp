@@ -12,6 +12,7 @@
 #include "core/variant_words.h"
 #include "family/problem.h"
 #include "family/variant.h"
+#include "selection/evidence.h"
 
 namespace mgtune {
 namespace {
@@ -91,7 +92,7 @@ Result<std::string> read_time_stamp(const JsonCursor& text) {
 
 Result<std::string> read_method(const JsonCursor& method, const GpuRecord& gpu) {
   MGTUNE_ASSIGN(std::string word, method.identifier());
-  if ((word == kEmulation) == gpu.emulation) return word;
+  if (word == kTokenMethod || (word == kEmulation) == gpu.emulation) return word;
   return method.unexpected(gpu.emulation ? "\"emulation\", as the cpu device has no other method"
                                          : "a method of timing on a GPU");
 }

@@ -30,7 +30,7 @@ Result<double> read_positive(const JsonCursor& number);
 Result<std::string> read_time_stamp(const JsonCursor& text);
 
 // A method of timing, which is a C identifier. Results of the cpu device must have the method
-// "emulation", and results of a GPU must have another one.
+// "emulation", and results of a GPU must have another one. Picks of both may have "token".
 Result<std::string> read_method(const JsonCursor& method, const GpuRecord& gpu);
 
 Result<const Operator*> checked_operator(const JsonCursor& name, Catalog& catalog);

@@ -72,7 +72,7 @@ TEST_F(MgengineTest, ASeedGivesTheSameTextAgain) {
 
 TEST_F(MgengineTest, HelpDescribesEveryCommand) {
   EXPECT_EQ(run({}).out, run({"--help"}).out);
-  for (const std::string command : {"generate", "bench", "verify", "show"}) {
+  for (const std::string command : {"generate", "bench", "tune", "verify", "show"}) {
     EXPECT_THAT(run({}).out, HasSubstr(command));
     const Ended ended = run({command, "--help"});
     EXPECT_EQ(ended.exit_code, 0);
@@ -143,6 +143,53 @@ TEST_F(MgengineTest, ShowPrintsProgramsOfModelsAndFiles) {
   EXPECT_EQ(run({"show", "program", "--file", file}).out, text.out);
   std::filesystem::resize_file(file, 1000);
   expect_refused({"show", "program", "--file", file}, 5, "its header tells of");
+}
+
+TEST_F(MgengineTest, ShowListsTheKernelsOfAModel) {
+  const MgtuneProgram::Words words = {"show", "kernels", "--model", "llama-3.2-1b"};
+  const Ended text = run(words);
+  EXPECT_EQ(text.exit_code, 0) << text;
+  EXPECT_THAT(text.out, HasSubstr("per token    MB each  MB in all  kernel\n"));
+  MgtuneProgram::Words more = words;
+  more.insert(more.end(), {"--positions", "128", "--json"});
+  const nlohmann::json kernels = run(more).json()["kernels"];
+  ASSERT_EQ(kernels.size(), 8U);
+  EXPECT_EQ(kernels[0]["operator"], "linear.decode");
+  EXPECT_EQ(kernels[0]["count"], 16);
+  EXPECT_GE(kernels[0]["bytes"], 2 * 2 * 8192 * 2048);  // both weights of gate and up
+  EXPECT_EQ(kernels[7]["operator"], "embedding.forward");
+
+  // Each bucket of positions has an attention of its own.
+  const auto attentions = [&](const std::string& positions) {
+    MgtuneProgram::Words at = words;
+    at.insert(at.end(), {"--capacity", "2048", "--positions", positions, "--json"});
+    const nlohmann::json all = run(at).json()["kernels"];
+    return std::ranges::count_if(
+        all, [](const auto& kernel) { return kernel["operator"] == "attention.decode"; });
+  };
+  EXPECT_EQ(attentions("128"), 1);
+  EXPECT_EQ(attentions("1,128,512,2047"), 3);
+
+  const std::string file = program_.folder().file("kernels.jsonl");
+  more = {"show", "kernels", "--model", stories_, "--output", file};
+  EXPECT_EQ(run(more).exit_code, 0);
+  EXPECT_THAT(file_content(file),
+              HasSubstr("\"problem\": \"rows=1 columns=64 vocabulary=512 T=bf16 Y=f32\", "
+                        "\"launches\": 1}\n"));
+  expect_refused({"show", "kernels", "--file", file}, 2, "show kernels needs --model");
+  expect_refused({"show", "program", "--model", stories_, "--json"}, 2, "--json is for");
+  expect_refused({"show", "kernels", "--model", stories_, "--positions", "600"}, 2, "made for 512");
+}
+
+TEST_F(MgengineTest, TuneNeedsResultsOfASweep) {
+  const MgtuneProgram::Words words = {"tune", "--model", stories_, "--device", "cpu", "--db"};
+  const auto with = [&](const std::string& file) {
+    MgtuneProgram::Words all = words;
+    all.push_back(file);
+    return all;
+  };
+  expect_refused(with("none.db"), 2, "there is no database none.db");
+  expect_refused(with(stories_ + "/golden.txt"), 5, "is not a database of results");
 }
 
 TEST_F(MgengineTest, ShippedConfigsHaveNames) {

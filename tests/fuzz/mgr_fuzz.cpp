@@ -147,7 +147,7 @@ class Versions {
     all_.newer[0] = choices.one_of<unsigned char>({0, 1});
   }
   const Options* get() const { return &all_.known; }
-  bool is_read() const { return all_.known.struct_size >= sizeof(Options); }
+  bool has(std::size_t bytes) const { return all_.known.struct_size >= bytes; }
 
  private:
   struct {
@@ -163,7 +163,8 @@ mgr_plan_options_t options_of(const char* op, const std::vector<mgr_assignment_t
           assignments.data(),
           assignments.size(),
           ranges.data(),
-          ranges.size()};
+          ranges.size(),
+          nullptr};
 }
 
 mgr_status_t open_file(const std::string& path, mgr_context_t** context) {
@@ -278,6 +279,7 @@ mgr_plan_t* plan_hostile(mgr_context_t* context, Choices& choices) {
                  assignments, ranges);
   options.assignment_count = choices.one_of<std::size_t>({2, 0, 1});
   options.range_count = choices.one_of<std::size_t>({2, 0, 1});
+  options.variant = choices.one_of<const char*>({nullptr, nullptr, nullptr, "", word.c_str()});
   if (choices.one_of<bool>({false, false, false, true})) options.ranges = nullptr;
   const Versions<mgr_plan_options_t> version(options, choices);
   mgr_plan_t* plan = nullptr;
@@ -296,7 +298,8 @@ mgr_plan_t* plan_hostile(mgr_context_t* context, Choices& choices) {
                  {MGR_OK, MGR_NOT_FOUND, MGR_INVALID_ARGUMENT, MGR_UNSUPPORTED, MGR_COMPILE_FAILED},
                  "mgr_plan");
   require((status == MGR_OK) == (plan != nullptr), "a plan and a failure");
-  require(status != MGR_OK || version.is_read(), "a struct that is too small was read");
+  require(status != MGR_OK || version.has(offsetof(mgr_plan_options_t, variant)),
+          "a struct that is too small was read");
   if (plan != nullptr) {
     explain(plan, choices);
     launch_wild(plan, choices);

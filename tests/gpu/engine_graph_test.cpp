@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "family/variant.h"
 #include "generate/generator.h"
 #include "graph/graph_machine.h"
 #include "steps/steps_machine.h"
@@ -15,6 +16,7 @@
 #include "tests/helpers/engine_models.h"
 #include "tests/helpers/real_gpu.h"
 #include "tokenizer/tokenizer.h"
+#include "tune/model_kernels.h"
 
 namespace mgtune::engine {
 namespace {
@@ -86,6 +88,33 @@ TEST_F(EngineOnGpu, GraphAndStepsGiveEqualBitsInEveryRun) {
   EXPECT_TRUE(std::ranges::none_of(first, [](float logit) { return logit != logit; }));
   EXPECT_EQ(logits_of(graph_factory({}), 40), first);
   EXPECT_EQ(logits_of(steps_factory({}), 40), first);
+}
+
+// A variant that is right chooses the same tokens. A refused one leaves the graphs as they are.
+TEST_F(EngineOnGpu, GraphRunsAChosenVariant) {
+  SessionOptions options;
+  options.machine = graph_factory({});
+  Session session = test_session("stories260K", options);
+  const auto tokens_of = [&] {
+    EXPECT_TRUE(session.set_position(0).ok());
+    const std::vector<std::int32_t> first = {1};
+    EXPECT_TRUE(session.steps(first, 50).ok());
+    return must(session.next_tokens());
+  };
+  const std::vector<std::int32_t> tokens = tokens_of();
+  Catalog catalog(FileSystem::real());
+  for (const ModelKernel& kernel : must(model_kernels(session.programs(), catalog))) {
+    if (kernel.problem.op->full_name() != "argmax.forward") continue;
+    const Variant other = default_ladder(kernel.problem.binding(), {}).back();
+    const std::string text = variant_text(*kernel.problem.op, other);
+    for (const std::string& variant : {text, std::string(), text}) {
+      const Status chosen = session.machine().choose_variant(kernel.call, variant);
+      ASSERT_TRUE(chosen.ok()) << chosen.message();
+      EXPECT_EQ(tokens_of(), tokens);
+    }
+    EXPECT_FALSE(session.machine().choose_variant(kernel.call, "none A=1").ok());
+    EXPECT_EQ(tokens_of(), tokens);
+  }
 }
 
 TEST_F(EngineOnGpu, EveryInstructionIsNearTheReference) {

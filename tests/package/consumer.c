@@ -11,7 +11,12 @@ int main(void) {
   mgr_context_t* context = NULL;
   const mgr_assignment_t assignments[] = {{"hidden", "64"}, {"T", "f32"}};
   const mgr_range_t ranges[] = {{"rows", 1, kRows}};
-  mgr_plan_options_t options = {sizeof(options), "rmsnorm.forward", assignments, 2, ranges, 1};
+  mgr_plan_options_t options = {.struct_size = sizeof(options),
+                                .operator_name = "rmsnorm.forward",
+                                .assignments = assignments,
+                                .assignment_count = 2,
+                                .ranges = ranges,
+                                .range_count = 1};
   mgr_plan_t* plan = NULL;
   float ones[kRows * kHidden], y[kRows * kHidden];
   void *x = NULL, *weight = NULL, *out = NULL;

@@ -22,6 +22,7 @@ struct ProblemRequest {
   std::vector<std::string> problems;  // "rows=4096,hidden=4096"; may name dtypes and flags as well
   std::optional<ModelShapes> model;
   std::optional<RecordedShapes> recorded = {};  // instead of a model
+  RecordedLaunches launches = {};               // of problems that are recorded
   // If a problem does not set a dtype variable, it gets each of these dtypes. Empty: all dtypes
   // that the variable has. Problems of an operator's file or of a model that have none of these
   // dtypes are left out.

@@ -55,16 +55,41 @@ Result<ModelShapes> decode_model(const std::string& file, std::string_view text)
   return shapes.ok() ? std::move(shapes) : corrupt(shapes.status().message());
 }
 
-Result<std::pair<std::string, std::string>> read_recorded(const std::string& place,
-                                                          std::string_view line) {
+struct RecordedLine {
+  std::string op, problem;
+  std::int64_t launches = 0;  // 0: the line does not say
+};
+
+Result<RecordedLine> read_recorded(const std::string& place, std::string_view line) {
   const Result<JsonValue> value = parse_json(line);
   if (!value.ok()) return value.status().with_context(place);
   const JsonCursor root(place, *value);
-  MGTUNE_TRY(root.expect_keys({"operator", "problem"}));
-  std::pair<std::string, std::string> shape;
-  MGTUNE_ASSIGN(shape.first, root.at("operator").string());
-  MGTUNE_ASSIGN(shape.second, root.at("problem").string());
+  MGTUNE_TRY(root.expect_keys({"operator", "problem"}, {"launches"}));
+  RecordedLine shape;
+  MGTUNE_ASSIGN(shape.op, root.at("operator").string());
+  MGTUNE_ASSIGN(shape.problem, root.at("problem").string());
+  if (const auto launches = root.find("launches")) {
+    MGTUNE_ASSIGN(shape.launches, launches->integer(1, kMaxField));
+  }
   return shape;
+}
+
+Result<std::vector<RecordedLine>> read_recording(FileSystem& file_system, const std::string& path) {
+  MGTUNE_ASSIGN(const std::string text, file_system.read_file(path));
+  std::vector<RecordedLine> lines;
+  std::string_view rest = text;
+  for (int number = 1; !rest.empty(); ++number) {
+    const std::size_t end = rest.find('\n');
+    const bool is_whole = end != std::string_view::npos;
+    const std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(is_whole ? end + 1 : rest.size());
+    Result<RecordedLine> shape = read_recorded(path + ": line " + std::to_string(number), line);
+    if (!shape.ok() && !is_whole) break;
+    if (!shape.ok()) return corrupt(shape.status().message());
+    lines.push_back(*std::move(shape));
+  }
+  if (lines.empty()) return corrupt(path + ": no problems are recorded there");
+  return lines;
 }
 
 }  // namespace
@@ -101,25 +126,24 @@ bool is_recording(FileSystem& file_system, const std::string& word) {
 }
 
 Result<RecordedShapes> load_recorded_shapes(FileSystem& file_system, const std::string& path) {
-  MGTUNE_ASSIGN(const std::string text, file_system.read_file(path));
+  MGTUNE_ASSIGN(std::vector<RecordedLine> lines, read_recording(file_system, path));
   RecordedShapes shapes;
-  std::string_view rest = text;
-  for (int number = 1; !rest.empty(); ++number) {
-    const std::size_t end = rest.find('\n');
-    const bool is_whole = end != std::string_view::npos;
-    const std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(is_whole ? end + 1 : rest.size());
-    Result<std::pair<std::string, std::string>> shape =
-        read_recorded(path + ": line " + std::to_string(number), line);
-    if (!shape.ok() && !is_whole) break;
-    if (!shape.ok()) return corrupt(shape.status().message());
-    std::vector<std::string>& problems = shapes[shape->first];
-    if (std::ranges::find(problems, shape->second) == problems.end()) {
-      problems.push_back(std::move(shape->second));
+  for (RecordedLine& line : lines) {
+    std::vector<std::string>& problems = shapes[line.op];
+    if (std::ranges::find(problems, line.problem) == problems.end()) {
+      problems.push_back(std::move(line.problem));
     }
   }
-  if (shapes.empty()) return corrupt(path + ": no problems are recorded there");
   return shapes;
+}
+
+Result<RecordedLaunches> load_recorded_launches(FileSystem& file_system, const std::string& path) {
+  MGTUNE_ASSIGN(const std::vector<RecordedLine> lines, read_recording(file_system, path));
+  RecordedLaunches launches;
+  for (const RecordedLine& line : lines) {
+    if (line.launches > 0) launches[line.op + ' ' + line.problem] = line.launches;
+  }
+  return launches;
 }
 
 }  // namespace mgtune

@@ -31,6 +31,8 @@ Result<ModelShapes> load_model_shapes(FileSystem& file_system, const std::string
 // The recorded problems by operator. MGTUNE_RECORD of libmgruntime writes them, one per line:
 //
 //   {"operator": "rmsnorm.forward", "problem": "rows=7 hidden=4096 T=bf16"}
+//
+// `mgengine show kernels --output` adds how often the program launches it, {..., "launches": 16}.
 using RecordedShapes = std::map<std::string, std::vector<std::string>>;
 
 // Whether the word after --shapes is a recording.
@@ -39,5 +41,10 @@ bool is_recording(FileSystem& file_system, const std::string& word);
 // Each problem once, in the order of the file. corrupt, naming the line, for a line that is not a
 // problem. A last line that its writer did not finish is skipped.
 Result<RecordedShapes> load_recorded_shapes(FileSystem& file_system, const std::string& path);
+
+// The launches of each problem, by "rmsnorm.forward rows=7 hidden=4096 T=bf16"; empty if the file
+// does not say. The same failures.
+using RecordedLaunches = std::map<std::string, std::int64_t>;
+Result<RecordedLaunches> load_recorded_launches(FileSystem& file_system, const std::string& path);
 
 }  // namespace mgtune

@@ -21,7 +21,7 @@ constexpr double kNothing = 1e-9;
 struct Place {
   double position = -1;
   std::uint64_t index = 0;
-  auto operator<=>(const Place&) const = default;
+  auto operator<=>(const Place&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 // The admissible points of a problem, by design.

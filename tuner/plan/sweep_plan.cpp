@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -94,6 +95,7 @@ Result<ProblemRequest> problem_request(const SweepRequest& request) {
   if (request.shapes.empty()) return wanted;
   if (is_recording(FileSystem::real(), request.shapes)) {
     MGTUNE_ASSIGN(wanted.recorded, load_recorded_shapes(FileSystem::real(), request.shapes));
+    MGTUNE_ASSIGN(wanted.launches, load_recorded_launches(FileSystem::real(), request.shapes));
   } else {
     MGTUNE_ASSIGN(wanted.model, load_model_shapes(FileSystem::real(), request.shapes));
   }
@@ -125,7 +127,9 @@ Result<std::vector<const Operator*>> operators_of(const SweepRequest& request,
   std::erase_if(operators,
                 [&](const Operator* op) { return !wanted.recorded->contains(op->full_name()); });
   if (!operators.empty()) return operators;
-  return invalid_argument("--shapes: " + request.shapes + " has no problems of " + request.kernel);
+  return invalid_argument(
+      (request.model.empty() ? "--shapes: " + request.shapes : "--model: " + request.model) +
+      " has no problems of " + request.kernel);
 }
 
 // Exhaustive if the number of evaluations covers every space and no target ends the search earlier;
@@ -213,6 +217,27 @@ Status check_for_rules(const SweepRequest& request) {
   return {};
 }
 
+// If a recording says how often a program launches its problems: those that cost most come first,
+// and get most of the time. The cost is a guess from the bytes, which must be good enough to share
+// minutes. No problem gets less than a tenth of an equal share.
+Status weigh_by_launches(const RecordedLaunches& launches, SweepPlan& plan) {
+  constexpr double kBytesOfALaunch = 8e6;  // that a GPU moves in the 2 us that any kernel takes
+  if (launches.empty()) return {};
+  double all = 0;
+  for (PlannedProblem& planned : plan.problems) {
+    const Problem& problem = planned.problem;
+    const auto count = launches.find(problem.op->full_name() + ' ' + problem.text());
+    MGTUNE_ASSIGN(const std::int64_t bytes, problem.op->bytes.evaluate(problem.slots));
+    planned.weight = (count == launches.end() ? 1 : static_cast<double>(count->second)) *
+                     (static_cast<double>(bytes) + kBytesOfALaunch);
+    all += planned.weight;
+  }
+  const double least = all / static_cast<double>(plan.problems.size()) / 10;
+  for (PlannedProblem& planned : plan.problems) planned.weight = std::max(planned.weight, least);
+  std::ranges::stable_sort(plan.problems, std::greater(), &PlannedProblem::weight);
+  return {};
+}
+
 Status add_problems(const SweepRequest& request, const std::vector<const Operator*>& operators,
                     const ProblemRequest& wanted, SweepPlan& plan) {
   const DeviceInfo& device = plan.device();
@@ -229,7 +254,7 @@ Status add_problems(const SweepRequest& request, const std::vector<const Operato
         plan_problem(std::move(problem), device, kCountedNodes / problems.size(),
                      narrowing == narrowings.end() ? nullptr : narrowing->second));
   }
-  return {};
+  return weigh_by_launches(wanted.launches, plan);
 }
 
 // Leaves the problems, or parts of them, that the shard has. Then there is more time to count each.
@@ -402,7 +427,10 @@ Result<std::vector<SweepPlan>> make_sweep_plans(const SweepRequest& request, Cat
     return invalid_argument("--counters: the cpu device has no hardware counters");
   }
   MGTUNE_TRY(check_objective(request.objective, devices));
-  MGTUNE_ASSIGN(const TimingMethod method, timing_method(devices, request.method, program));
+  const bool is_graph =
+      !request.model.empty() && request.method.empty() && devices.front().kind != DeviceKind::cpu;
+  MGTUNE_ASSIGN(const TimingMethod method,
+                timing_method(devices, is_graph ? "graph" : request.method, program));
   if (request.counters && !is_absent(devices.front()) && !turns_through_sets(method.name)) {
     return invalid_argument("--counters needs rotating buffers, which --method " + method.name +
                             " does not use");

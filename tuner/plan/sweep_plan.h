@@ -30,6 +30,9 @@ struct SweepRequest {
   bool counters = false;
   bool finals = false;      // choose among the results that the database has; search nothing
   bool plans_only = false;  // nothing will run, so the GPU need not be in this machine
+  // A model of which `shapes` are the kernels. GPUs then time by the method graph unless `method`
+  // says otherwise.
+  std::string model;
 };
 
 struct SweepPlan {

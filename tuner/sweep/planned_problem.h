@@ -30,6 +30,9 @@ struct PlannedProblem {
   std::optional<SpacePart> part = {};
   std::optional<std::int64_t> evaluations = {};
 
+  // Its share of a budget of time, relative to the other problems of the sweep.
+  double weight = 1;
+
   // Whether the variant may run here, even if the sweep does not visit it.
   bool admits(const Variant& variant) const { return whole_space().admits(variant); }
   const VariantSet& visited() const {

@@ -88,7 +88,7 @@ class Sweep {
         if (!design.unavailable.empty()) skip(design.design + ": " + design.unavailable);
       }
       if (planned.is_served()) {
-        ++problems_left_;
+        weight_left_ += planned.weight;
       } else {
         ++shared_.summary.unserved;
         skip(name_of(planned.problem) + ": no variant serves it on " + shared_.device.name + " (" +
@@ -122,8 +122,9 @@ class Sweep {
   Status run_problem(Running running) {
     const auto report = [&](const ProblemSweep& at) { on_progress_(progress(running.index, at)); };
     report(*running.sweep);
-    MGTUNE_TRY(running.sweep->run(problem_deadline(), report));
-    --problems_left_;
+    const double weight = problems_[running.index].weight;
+    MGTUNE_TRY(running.sweep->run(problem_deadline(weight), report));
+    weight_left_ -= weight;
     left_ -= totals_[running.index];
     if (!running.sweep->stopped()) return note_end(running);
     unfinished_.push_back(std::move(running));
@@ -136,8 +137,11 @@ class Sweep {
     while (!unfinished_.empty() && !shared_.should_stop() &&
            seconds_left() > kWorthwhileSeconds * static_cast<double>(unfinished_.size())) {
       std::vector<Running> again = std::exchange(unfinished_, {});
-      problems_left_ = static_cast<std::int64_t>(again.size());
-      for (const Running& running : again) left_ += totals_[running.index];
+      weight_left_ = 0;
+      for (const Running& running : again) {
+        weight_left_ += problems_[running.index].weight;
+        left_ += totals_[running.index];
+      }
       for (Running& running : again) {
         if (shared_.should_stop()) {
           unfinished_.push_back(std::move(running));
@@ -194,9 +198,11 @@ class Sweep {
     return std::max(0.0, shared_.options.budget.seconds.value_or(0) - elapsed());
   }
 
-  std::optional<Clock::time_point> problem_deadline() const {
+  // For a problem that is among those that are left.
+  std::optional<Clock::time_point> problem_deadline(double weight) const {
     if (!shared_.options.budget.seconds.has_value()) return std::nullopt;
-    const std::chrono::duration<double> share(seconds_left() / static_cast<double>(problems_left_));
+    const std::chrono::duration<double> share(seconds_left() *
+                                              std::min(1.0, weight / weight_left_));
     return Clock::now() + std::chrono::duration_cast<Clock::duration>(share);
   }
 
@@ -250,8 +256,8 @@ class Sweep {
   Clock::time_point start_ = Clock::now();
   std::vector<std::int64_t> totals_;  // variants to visit at most, by problem; 0: not known
   std::int64_t left_ = 0;             // variants of the problems that are not finished
-  std::int64_t problems_left_ = 0;
-  std::vector<Running> unfinished_;  // those whose share of the time ended first
+  double weight_left_ = 0;            // likewise, their weights
+  std::vector<Running> unfinished_;   // those whose share of the time ended first
 };
 
 // Locks the devices in the order of their ids. So if two sweeps want the same GPUs, one of them

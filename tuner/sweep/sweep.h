@@ -30,8 +30,9 @@ namespace mgtune {
 
 struct Budget {
   std::optional<std::int64_t> evaluations;  // per problem; results that are reused count too
-  // Seconds for the whole sweep. Every problem gets an equal share of the time that is left. At the
-  // end, the time that some problems did not use goes to the problems that needed more.
+  // Seconds for the whole sweep. Every problem gets a share of the time that is left, by its
+  // weight. At the end, the time that some problems did not use goes to the problems that needed
+  // more.
   std::optional<double> seconds;
   std::string text;  // as typed
 };

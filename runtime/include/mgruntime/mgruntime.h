@@ -58,7 +58,7 @@
 extern "C" {
 #endif
 
-#define MGR_ABI_VERSION 3
+#define MGR_ABI_VERSION 4
 
 /* NOLINTBEGIN(modernize-use-using): this header is C. */
 
@@ -159,6 +159,10 @@ typedef struct mgr_plan_options_t {
   size_t assignment_count;
   const mgr_range_t* ranges;
   size_t range_count;
+  /* The only variant that the plan gets, for example "row THREADS_PER_ROW=128 VEC=8": a line
+   * "variant" of mgr_explain. Null means that the library chooses. A program that compares variants
+   * where they run sets it. Since MGR_ABI_VERSION 4. */
+  const char* variant;
 } mgr_plan_options_t;
 
 /* Chooses variants, builds those that are not in the cache ($MGTUNE_CACHE_DIR, otherwise mgtune in
@@ -167,8 +171,9 @@ typedef struct mgr_plan_options_t {
  * was measured.
  *
  *  - MGR_NOT_FOUND: the operator or family is unknown; the message suggests a name.
- *  - MGR_INVALID_ARGUMENT: the operator does not allow the assignments or ranges.
- *  - MGR_UNSUPPORTED: no variant serves the problem on this device.
+ *  - MGR_INVALID_ARGUMENT: the operator does not allow the assignments, the ranges or the variant.
+ *  - MGR_UNSUPPORTED: no variant serves the problem on this device, or the one that you named does
+ *    not, or it failed here before.
  *  - MGR_COMPILE_FAILED, MGR_LAUNCH_FAILED (a build does not load), MGR_TIMEOUT (of the compiler),
  *    MGR_ENVIRONMENT (no compiler) or MGR_IO: no variant could be built and loaded. The status is
  *    that of the variant that the message names. */

@@ -156,7 +156,7 @@ TEST_F(MgruntimeCMisuse, ReadsOptionsOfOtherVersions) {
   cut_off.device = "cpu";
   EXPECT_EQ(mgr_open(&cut_off, &context), MGR_INVALID_ARGUMENT);
   mgr_plan_options_t cut_off_too{};
-  cut_off_too.struct_size = sizeof(cut_off_too) - 1;
+  cut_off_too.struct_size = offsetof(mgr_plan_options_t, range_count);
   mgr_plan_t* plan = nullptr;
   EXPECT_EQ(mgr_plan(context_, &cut_off_too, &plan), MGR_INVALID_ARGUMENT);
 }

@@ -19,6 +19,7 @@ namespace mgtune {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 TEST_F(MgruntimeC, HasTheVersionOfItsHeader) { EXPECT_EQ(mgr_abi_version(), MGR_ABI_VERSION); }
 
@@ -73,6 +74,29 @@ TEST_F(MgruntimeC, ExplainsTheDefaultLadder) {
   EXPECT_THAT(text, HasSubstr("variant   flat THREADS=64 MODE=good\n"));
   EXPECT_THAT(text, HasSubstr("chosen    default ladder: "));
   EXPECT_THAT(text, HasSubstr("none.db does not exist\n"));
+}
+
+TEST_F(MgruntimeC, PlansTheVariantThatTheCallerNames) {
+  const MgrPlanOptions words("vector_add.add", {{"T", "f32"}}, {{"n", 0, 8}});
+  mgr_plan_options_t options = *words.get();
+  options.variant = "flat THREADS=32 MODE=good";
+  mgr_plan_t* plan = nullptr;
+  ASSERT_EQ(mgr_plan(context_, &options, &plan), MGR_OK) << mgr_last_error();
+  const std::string text = explained(plan, 7);
+  mgr_plan_free(plan);
+  EXPECT_THAT(text, HasSubstr("variant   flat THREADS=32 MODE=good\n"));
+  EXPECT_THAT(text, HasSubstr("chosen    named by the program: the plan was made with this"));
+  EXPECT_THAT(text, Not(HasSubstr("improve")));
+
+  options.struct_size = offsetof(mgr_plan_options_t, variant);  // of MGR_ABI_VERSION 3
+  ASSERT_EQ(mgr_plan(context_, &options, &plan), MGR_OK) << mgr_last_error();
+  EXPECT_THAT(explained(plan, 7), HasSubstr("chosen    default ladder: "));
+  mgr_plan_free(plan);
+
+  options.struct_size = sizeof(options);
+  options.variant = "flat THREADS=33 MODE=good";
+  EXPECT_EQ(mgr_plan(context_, &options, &plan), MGR_INVALID_ARGUMENT);
+  EXPECT_THAT(mgr_last_error(), HasSubstr("33"));
 }
 
 TEST_F(MgruntimeC, TruncatesAnExplanation) {

@@ -82,6 +82,37 @@ TEST_F(PlanTest, RunsTheLadderWhereNothingIsTuned) {
   EXPECT_THAT(why->improvement, HasSubstr("mgtune sweep toy.norm --problem"));
 }
 
+TEST_F(PlanTest, HasOnlyTheVariantThatWasNamed) {
+  const std::vector<TunedEntry> tuned = {entry("2048", "row THREADS=64 VEC=4")};
+  const auto named = [&](const std::string& text, const std::string& broken = "") {
+    Builder builder = fake_builder(broken);
+    return Plan::make(modules_, builder, binding_, {{1, 65536}, kAtDefault}, tuned, true,
+                      must(parse_variant(op_, text)));
+  };
+  const auto plan = must(named("row THREADS=256 VEC=4"));
+  EXPECT_THAT(plan->variants(), ElementsAre("row THREADS=256 VEC=4"));
+  EXPECT_EQ(run(*plan, 2048), "norm<float, 64, 256, 4, false>");
+  const Result<Plan::Explanation> why = plan->explain({2048, -1});
+  ASSERT_TRUE(why.ok());
+  EXPECT_EQ(why->step, SelectionStep::named);
+  EXPECT_EQ(why->improvement, "");
+  EXPECT_THAT(run(*plan, 8, -1, 1), HasSubstr("no variant of the plan serves this call"));
+  const Status broken = named("row THREADS=256 VEC=4", "256, 4").status();
+  EXPECT_EQ(broken.code(), StatusCode::compile_failed) << broken.message();
+}
+
+TEST_F(PlanTest, RefusesANamedVariantThatFailedHere) {
+  Evidence evidence;
+  evidence.failed.add(gpu_record(device_.info()), "toy.norm", "row THREADS=64 VEC=4",
+                      Outcome::wrong);
+  Builder builder = fake_builder("");
+  const Status status = Plan::make(modules_, builder, binding_, {{1, 65536}, kAtDefault}, evidence,
+                                   false, must(parse_variant(op_, "row THREADS=64 VEC=4")))
+                            .status();
+  EXPECT_EQ(status.code(), StatusCode::unsupported);
+  EXPECT_THAT(status.message(), HasSubstr("row THREADS=64 VEC=4 failed before on"));
+}
+
 TEST_F(PlanTest, LaunchesTheVariantOfANearTunedProblem) {
   const auto plan =
       made({entry("2048", "row THREADS=64 VEC=4"), entry("4096", "row THREADS=256 VEC=4")});

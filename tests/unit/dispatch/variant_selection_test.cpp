@@ -244,10 +244,21 @@ TEST_F(SelectionTest, DecodesOneMethodPerProblem) {
   EXPECT_EQ(decoded(19'000)[0].median_ns, 19'000) << "graph ranks what takes less than 20 us";
 }
 
+TEST_F(SelectionTest, PrefersWhatWholeTokensDecided) {
+  const auto entries = decode_tuned(
+      op_,
+      {view("rows=4 hidden=64 T=f32", "row THREADS=64 VEC=4", "graph", 9'000),
+       view("rows=4 hidden=64 T=f32", "row THREADS=32 VEC=4", std::string(kTokenMethod), 9'500),
+       view("rows=4 hidden=64 T=f32", "row THREADS=128 VEC=4", "rotating", 9'200)});
+  ASSERT_EQ(entries.size(), 1U);
+  EXPECT_EQ(entries[0].median_ns, 9'500);
+}
+
 TEST(SelectionStepText, IsWhatPeopleRead) {
   EXPECT_EQ(to_string(SelectionStep::exact), "exact problem");
   EXPECT_EQ(to_string(SelectionStep::rules_of_other_gpu), "rules of another GPU");
   EXPECT_EQ(to_string(SelectionStep::default_ladder), "default ladder");
+  EXPECT_EQ(to_string(SelectionStep::named), "named by the program");
 }
 
 TEST(DeviceOf, HasTheLimitsOfTheCpuDevice) {

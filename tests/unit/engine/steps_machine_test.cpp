@@ -13,6 +13,7 @@
 #include <optional>
 #include <vector>
 
+#include "family/variant.h"
 #include "generate/generator.h"
 #include "graph/graph_machine.h"
 #include "system/file_system.h"
@@ -21,6 +22,7 @@
 #include "tests/helpers/long_lane.h"
 #include "tests/helpers/test_folder.h"
 #include "tokenizer/tokenizer.h"
+#include "tune/model_kernels.h"
 
 namespace mgtune::engine {
 namespace {
@@ -158,6 +160,33 @@ TEST_F(StepsMachineTest, LaunchesNormsOfTheirOwn) {
   Session session = test_session("gpt2", options);
   EXPECT_EQ(steps_of(session).host_count(), 0U);
   EXPECT_LT(largest_difference(session, expected_logits("gpt2")), 1e-4);
+}
+
+// Any variant that is right gives the same tokens.
+TEST_F(StepsMachineTest, RunsAChosenVariant) {
+  Session session = test_session("stories260K", on_cpu());
+  const std::vector<std::int32_t> tokens = first_tokens(session, 3);
+  Catalog catalog(FileSystem::real());
+  const std::vector<ModelKernel> kernels = must(model_kernels(session.programs(), catalog));
+  const auto kernel = std::ranges::find_if(kernels, [](const ModelKernel& one) {
+    return one.problem.op->full_name() == "argmax.forward";
+  });
+  ASSERT_NE(kernel, kernels.end());
+  const Variant other = default_ladder(kernel->problem.binding(), {}).back();
+  const std::string text = variant_text(*kernel->problem.op, other);
+  for (const std::string& variant : {text, std::string(), text}) {
+    const Status chosen = session.machine().choose_variant(kernel->call, variant);
+    ASSERT_TRUE(chosen.ok()) << chosen.message();
+    ASSERT_TRUE(session.set_position(0).ok());
+    EXPECT_EQ(first_tokens(session, 3), tokens);
+  }
+  const Status unknown = session.machine().choose_variant(kernel->call, "none A=1");
+  EXPECT_EQ(unknown.code(), StatusCode::invalid_argument);
+  EXPECT_THAT(unknown.message(), testing::HasSubstr("none"));
+  ASSERT_TRUE(session.set_position(0).ok());
+  EXPECT_EQ(first_tokens(session, 3), tokens) << "a refused variant changes nothing";
+  Session reference = test_session("stories260K", {});
+  EXPECT_EQ(reference.machine().choose_variant(kernel->call, text).code(), StatusCode::unsupported);
 }
 
 // Attention over parts has no kernel.

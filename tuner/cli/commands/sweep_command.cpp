@@ -1,9 +1,12 @@
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <functional>
 #include <iostream>
 #include <optional>
+#include <utility>
 
 #include "build/build_cache.h"
 #include "cli/command.h"
@@ -11,6 +14,7 @@
 #include "cli/output/progress.h"
 #include "cli/output/sweep_output.h"
 #include "cli/output/terminal.h"
+#include "plan/engine_program.h"
 #include "plan/sweep_plan.h"
 #include "results/stored_results.h"
 #include "search/search.h"
@@ -67,11 +71,15 @@ class SweepCommand final : public Command {
            "the other. Shards of a sweep visit disjoint parts of all spaces, of equal estimated\n"
            "time. After them: 'mgtune merge ALL.db *.shard-*.db', then the same command with\n"
            "'--finals --db ALL.db' instead of --shard.\n"
+           "With --model, the kernels that a token of a language model launches are tuned by the\n"
+           "method graph. Those that cost most get most of the time. Then 'mgengine tune' chooses\n"
+           "among the fastest variants by the time of whole tokens; programs prefer these picks.\n"
            "Examples:\n"
            "  mgtune sweep rmsnorm --gpu L4\n"
            "  mgtune sweep rmsnorm.forward --dtype bf16 --problem rows=4096,hidden=8192\n"
            "  mgtune sweep rmsnorm.forward --where 'THREADS_PER_ROW <= 256'\n"
            "  mgtune sweep path/to/my_family/ --gpu auto --budget 5m\n"
+           "  mgtune sweep --model llama-3.2-1b --gpu H200 --budget 5m\n"
            "  mgtune sweep rmsnorm.forward --for-rules 100 --budget 1000 --dry-run\n"
            "  MGTUNE_RECORD=shapes.jsonl ./program && mgtune sweep --shapes shapes.jsonl";
   }
@@ -79,7 +87,8 @@ class SweepCommand final : public Command {
   void declare(ArgumentList& arguments) override {
     arguments.kernel(request_.kernel, "NAME|DIR",
                      "Family or operator (rmsnorm, rmsnorm.forward), a family's folder, or an "
-                     "operator's file; required unless --shapes is a recording");
+                     "operator's file; required unless --shapes is a recording or --model is "
+                     "given");
     arguments.gpu(
         request_.gpu,
         "L4, an index, a UUID, several with commas, all, cpu, or auto: the first GPU, or cpu if "
@@ -95,6 +104,17 @@ class SweepCommand final : public Command {
         "--shapes", request_.shapes, "NAME|FILE",
         "The problems of a model (llama-3.1-8b), of a file like configs/shapes/*.json, or of a "
         "recording that a program made (MGTUNE_RECORD)");
+    arguments.value("--model", model_.model, "NAME|PATH",
+                    "The kernels of a model that mgengine runs: llama-3.2-1b or another name of "
+                    "configs/models, a config.json, or a model's folder. In --dtype (default: "
+                    "bf16)");
+    arguments.value("--positions", model_.positions, "LIST",
+                    "With --model: the positions whose tokens count (default: 128,2047, as far as "
+                    "the model goes)");
+    arguments.integer("--capacity", model_.capacity, "N",
+                      "With --model: positions in the caches (default: up to the largest of "
+                      "--positions)");
+    arguments.integer("--batch", model_.batch, "N", "With --model: sequences, 1 to 8 (default: 1)");
     arguments.integer("--for-rules", request_.for_rules, "N",
                       "Draw N problems of each operator at random, for 'mgtune fit'; what was fast "
                       "at one problem is measured at the others too. A second run of the same "
@@ -144,8 +164,17 @@ class SweepCommand final : public Command {
   Result<ExitCode> run(const Invocation& invocation) override {
     Catalog catalog(FileSystem::real());
     request_.plans_only = dry_run_;
+    std::optional<TemporaryFolder> recording;
+    if (is_of_model()) {
+      MGTUNE_TRY(record_model(invocation, recording));
+    } else if (!model_.positions.empty() || model_.capacity != 0 || model_.batch != 1) {
+      return invalid_argument("--positions, --capacity and --batch go with --model");
+    }
     MGTUNE_ASSIGN(const std::vector<SweepPlan> plans,
                   make_sweep_plans(request_, catalog, invocation.program, invocation.command_line));
+    if (is_of_model() && plans.front().shard.has_value()) {
+      return invalid_argument("--model is not cut into shards, also not by a Slurm job array");
+    }
     if (dry_run_) {
       for (const SweepPlan& plan : plans) std::cerr << announcement(plan);
       if (json_) {
@@ -157,10 +186,47 @@ class SweepCommand final : public Command {
     }
     Result<ExitCode> code = sweep_all(plans, invocation);
     leave_nothing_behind("");  // compile workers that were still busy have been killed
-    return code;
+    const bool is_over = !code.ok() || interrupted() || !is_of_model();
+    return is_over ? std::move(code) : tune_tokens(plans, invocation, *code);
   }
 
  private:
+  bool is_of_model() const { return !model_.model.empty(); }
+
+  // Makes the kernels of the model the shapes of the request.
+  Status record_model(const Invocation& invocation, std::optional<TemporaryFolder>& folder) {
+    const std::array<std::pair<const char*, bool>, 7> others = {
+        {{"--problem", !request_.problems.empty()},
+         {"--shapes", !request_.shapes.empty()},
+         {"--for-rules", request_.for_rules > 0},
+         {"--shard", !request_.shard.empty()},
+         {"--finals", request_.finals},
+         {"--objective energy", request_.objective == "energy"},
+         {"--json", json_ && !dry_run_}}};
+    for (const auto& [option, is_given] : others) {
+      if (is_given) return invalid_argument(fmt::format("{} does not go with --model", option));
+    }
+    MGTUNE_ASSIGN(const EngineProgram engine, EngineProgram::beside(invocation.program));
+    if (!request_.dtype.empty()) model_.dtype = std::exchange(request_.dtype, "");
+    MGTUNE_ASSIGN(folder, TemporaryFolder::create());
+    request_.shapes = folder->path() + "/model.jsonl";
+    request_.model = model_.model;
+    return engine.record_kernels(model_, request_.shapes);
+  }
+
+  // The exit code of the sweep, unless mgengine fails.
+  Result<ExitCode> tune_tokens(const std::vector<SweepPlan>& plans, const Invocation& invocation,
+                               ExitCode swept) const {
+    MGTUNE_ASSIGN(const EngineProgram engine, EngineProgram::beside(invocation.program));
+    MGTUNE_ASSIGN(const std::string path, database_path(database_));
+    for (const SweepPlan& plan : plans) {
+      std::cerr << "choosing by the time of whole tokens on " << device_text(plan) << "\n";
+      MGTUNE_ASSIGN(const int code, engine.tune(model_, plan.device().id, path));
+      if (code != 0) return static_cast<ExitCode>(code);
+    }
+    return swept;
+  }
+
   Result<ExitCode> sweep_all(const std::vector<SweepPlan>& plans,
                              const Invocation& invocation) const {
     MGTUNE_ASSIGN(std::string path, database_path(database_));
@@ -246,6 +312,7 @@ class SweepCommand final : public Command {
   }
 
   SweepRequest request_;
+  EngineModel model_;
   std::string database_;
   bool watch_ = false, dry_run_ = false, json_ = false;
 };

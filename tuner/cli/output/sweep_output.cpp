@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "json/json.h"
 #include "model/report_model.h"
 #include "search/search.h"
+#include "selection/evidence.h"
 #include "space/space.h"
 #include "sweep/warm_start.h"
 #include "text/failures.h"
@@ -296,6 +298,26 @@ Result<std::string> sweep_json(const std::vector<FinishedSweep>& sweeps, Store& 
   return Json({{"format", 1}, {"sweeps", all}}).document_text();
 }
 
+namespace {
+
+// The problems whose pick programs do not run, because mgengine tune chose another one. If the
+// store cannot be read, what reads it next says so.
+std::string token_picks_text(const SweepSummary& summary, Store& store) {
+  std::int64_t others = 0;
+  for (const TunedView& pick : summary.picks) {
+    const Result<std::optional<TunedView>> token =
+        store.find_tuned(pick.tuned.gpu, pick.tuned.problem, std::string(kTokenMethod));
+    others += token.ok() && token->has_value() && (*token)->tuned.variant != pick.tuned.variant;
+  }
+  if (others == 0) return "";
+  return fmt::format(
+      "programs run other picks for {}, which whole tokens of a model decided (method token); "
+      "'mgengine tune' decides again\n",
+      counted(others, "problem"));
+}
+
+}  // namespace
+
 std::string summary_text(const FinishedSweep& sweep, const std::string& show_failures,
                          Store& store) {
   const SweepSummary& summary = sweep.summary;
@@ -321,6 +343,7 @@ std::string summary_text(const FinishedSweep& sweep, const std::string& show_fai
   }
   text += settled_text(sweep);
   if (summary.stopped_early || summary.ended_by_budget) text += stop_text(sweep);
+  text += token_picks_text(summary, store);
   return text + "results in " + store.path() + "\n";
 }
 

@@ -13,6 +13,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::Pair;
 
 class ModelShapesTest : public ::testing::Test {
  protected:
@@ -42,6 +43,25 @@ TEST_F(ModelShapesTest, UnknownModelSuggests) {
   EXPECT_EQ(shapes.status().code(), StatusCode::invalid_argument);
   EXPECT_THAT(shapes.status().message(),
               HasSubstr("unknown model 'lama-3.1-8b'; did you mean 'llama-3.1-8b'?"));
+}
+
+TEST_F(ModelShapesTest, RecordingsMaySayHowOftenAProblemIsLaunched) {
+  const std::string recording = folder_.file("recorded.jsonl");
+  std::ofstream(recording) << R"({"operator": "a.b", "problem": "n=4", "launches": 16})" << '\n'
+                           << R"({"operator": "a.b", "problem": "n=5"})" << '\n';
+  EXPECT_TRUE(is_recording(FileSystem::real(), recording));
+  const auto shapes = load_recorded_shapes(FileSystem::real(), recording);
+  ASSERT_TRUE(shapes.ok()) << shapes.status().message();
+  EXPECT_THAT(shapes->at("a.b"), ElementsAre("n=4", "n=5"));
+  const auto launches = load_recorded_launches(FileSystem::real(), recording);
+  ASSERT_TRUE(launches.ok()) << launches.status().message();
+  EXPECT_THAT(*launches, ElementsAre(Pair("a.b n=4", 16)));
+
+  std::ofstream(recording) << R"({"operator": "a.b", "problem": "n=4", "launches": 0})" << '\n';
+  const auto none = load_recorded_launches(FileSystem::real(), recording);
+  EXPECT_EQ(none.status().code(), StatusCode::corrupt);
+  EXPECT_THAT(none.status().message(), HasSubstr("line 1"));
+  EXPECT_THAT(none.status().message(), HasSubstr("/launches"));
 }
 
 TEST_F(ModelShapesTest, AFileOfTheUsers) {

@@ -1,0 +1,52 @@
+// Which variants of a kernel are worth a try in whole tokens: those that a sweep found fast.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+#include "family/problem.h"
+#include "store/store.h"
+
+namespace mgtune::engine {
+
+struct MeasuredVariant {
+  std::string variant;
+  std::string build_sha256;
+  double median_ns = 0;  // of a launch alone
+};
+
+// What a database knows of a problem on a GPU.
+struct MeasuredKernel {
+  std::string method;                     // of the times; "" if there are none
+  std::int64_t gpu = 0;                   // its row id; 0 if there are no times
+  std::vector<MeasuredVariant> variants;  // the fastest first
+
+  const MeasuredVariant* find(const std::string& variant) const;  // null: it was not measured
+};
+
+// The variants whose newest result is right and has a time, also one that was cut short. Of several
+// timing methods it is the one that programs prefer (method_rank() in selection/evidence.h).
+Result<MeasuredKernel> measured_kernel(Store& store, const GpuRecord& gpu, const Problem& problem);
+
+// At most `max` of the variants, without `now` and without those that take more than `max_ratio`
+// times as long as the fastest: the fastest, and then those, the fastest first, that have a value
+// of a parameter which none before them has. So the candidates differ in what may matter between
+// other kernels. The fastest alone are often nearly the same variant.
+std::vector<std::string> choose_candidates(std::span<const MeasuredVariant> variants,
+                                           const std::string& now, std::size_t max,
+                                           double max_ratio);
+
+// At most `max` of the variants that are not in `tried`, without those that take more than
+// `max_ratio` times as long as the fastest: those that differ from `pick` in the fewest parameters,
+// of equal ones the fastest first.
+std::vector<std::string> nearest_variants(std::span<const MeasuredVariant> variants,
+                                          const std::string& pick,
+                                          std::span<const std::string> tried, std::size_t max,
+                                          double max_ratio);
+
+}  // namespace mgtune::engine

@@ -1,0 +1,84 @@
+// The whole-token objective: tries other variants of the kernels of a model, one after the other,
+// and keeps what makes a token faster. Variants of one kernel are compared in rounds: each round
+// times a token with both, so that drift cancels. One thread.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+
+namespace mgtune::engine {
+
+// Runs tokens with chosen variants, and times them.
+class TokenClock {
+ public:
+  virtual ~TokenClock() = default;
+
+  // From now on the kernel with this number runs as this variant. After a failure something else
+  // must be chosen before the next sample.
+  virtual Status choose(std::size_t kernel, const std::string& variant) = 0;
+
+  virtual Result<double> sample() = 0;  // seconds per token
+};
+
+// One kernel of the model.
+struct TokenChoices {
+  std::string now;                      // the variant that runs when tuning begins
+  std::vector<std::string> candidates;  // other variants
+  // Further candidates, if one of these was better: called with it, and with `now` and all that
+  // were tried. Empty: there are none.
+  std::function<std::vector<std::string>(const std::string&, const std::vector<std::string>&)>
+      near = {};
+};
+
+// The median of ratios with its 95 % interval: the time with one variant over that with another.
+struct TokenRatio {
+  double median = 0, low = 0, high = 0;
+};
+TokenRatio token_ratio(std::vector<double> ratios);  // at least kMinRounds
+
+struct TokenTrial {
+  std::string variant;
+  std::string against;  // the variant that it was compared with
+  std::uint32_t rounds = 0;
+  double seconds = 0, against_seconds = 0;  // per token, medians
+  TokenRatio ratio;
+  bool is_faster = false;  // by more than the noise
+  std::string failure;     // why it did not run; then nothing above counts
+};
+
+struct TokenDecision {
+  std::string pick;
+  std::vector<TokenTrial> trials;
+};
+
+struct TokenTuning {
+  std::vector<TokenDecision> decisions;  // of each kernel
+  // All picks against the variants with which tuning began. Without another pick: the times of
+  // one sample, and a ratio of 1.
+  double seconds_before = 0, seconds_after = 0;
+  TokenRatio ratio;
+};
+
+inline constexpr std::uint32_t kMinRounds = 6;  // fewer have no interval of 95 %
+inline constexpr std::uint32_t kMaxRounds = 200;
+// A candidate must be faster by this share of a token besides.
+inline constexpr double kSmallestTokenGain = 0.001;
+
+// Kernels are tried in the order of `kernels`. A candidate becomes the pick if the whole interval
+// of the ratio is below 1 - kSmallestTokenGain; the next candidate is then compared with it. A
+// candidate that lost all but one of the first kMinRounds rounds is given up. A candidate that
+// does not run is passed over, unless the device is lost. At the end the picks run together
+// against what ran before; if they are not faster together, all go back. `rounds` is from
+// kMinRounds to kMaxRounds. `report` is called after each trial.
+Result<TokenTuning> tune_token(TokenClock& clock, std::span<const TokenChoices> kernels,
+                               std::uint32_t rounds,
+                               const std::function<void(std::size_t, const TokenTrial&)>& report);
+
+}  // namespace mgtune::engine
