@@ -145,14 +145,14 @@ Status GraphMachine::write(const Buffer& buffer, std::span<const std::byte> from
 
 Status GraphMachine::choose_variant(const KernelCall& call, const std::string& variant) {
   MGTUNE_TRY(steps_->choose_variant(call, variant));
-  std::vector<ProgramGraph> unused = std::exchange(graphs_, {});
-  Status status;
-  for (const ProgramGraph& graph : unused) {
-    if (status.ok()) status = capture(graph.program);
+  std::vector<ProgramGraph> graphs;
+  for (const ProgramGraph& graph : graphs_) {
+    MGTUNE_ASSIGN(const std::vector<std::uint32_t> order, steps_->launch_order(graph.program));
+    MGTUNE_ASSIGN(Graph captured, capture(graph.program, order.size()));
+    graphs.push_back({graph.program, std::move(captured)});
   }
-  if (!status.ok()) std::swap(unused, graphs_);
-  for (const ProgramGraph& graph : unused) driver_.cuGraphExecDestroy(graph.replay);
-  return status;
+  graphs_ = std::move(graphs);
+  return {};
 }
 
 MachineFactory graph_factory(StepsOptions options) {
