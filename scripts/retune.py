@@ -4,7 +4,7 @@
   scripts/retune.py --mgtune build/mgtune --library build/libmgruntime.so.0 --gpu H200 results/h200/
 
 Every problem of every *.tuned.json in the folder is swept into a new database (--db) by the method that its table names, for --seconds
-each. `mgtune export` then writes the tables over the old ones. Finally each table is opened as a program would open it (mgr_open), every
+each. Picks that whole tokens decided (the method token) need `mgtune sweep --model NAME` for each --model. `mgtune export` then writes the tables over the old ones. Finally each table is opened as a program would open it (mgr_open), every
 problem is planned, and the variant that mgr_explain reports is compared with the table's. The exit code is 1 if any of them differs.
 """
 import argparse
@@ -27,7 +27,14 @@ def picks_of(folder):
 
 def sweep(words):
     groups = {}
+    for model in words.model:
+        call = [words.mgtune, "sweep", "--model", model, "--gpu", words.gpu, "--db", words.db, "--budget", "10m"]
+        print(" ".join(call), file=sys.stderr, flush=True)
+        if subprocess.run(call, check=False, stdout=subprocess.DEVNULL).returncode not in (0, 3):
+            sys.exit(f"{model}: the sweep failed")
     for _, operator, pick in picks_of(words.folder):
+        if pick["method"] == "token":
+            continue
         problem = dict(word.split("=") for word in pick["problem"].split())
         dtype = problem.pop("T")
         groups.setdefault((operator, dtype, pick["method"]), []).append(",".join(f"{k}={v}" for k, v in problem.items()))
@@ -85,6 +92,7 @@ def main():
     parser.add_argument("--gpu", default="auto")
     parser.add_argument("--db", default="retune.db", help="the sweeps' database; a sweep that was stopped continues in it")
     parser.add_argument("--seconds", type=int, default=10, help="per problem")
+    parser.add_argument("--model", action="append", default=[], help="a model whose tokens choose picks, such as llama-3.2-1b; may be repeated")
     parser.add_argument("--check", action="store_true", help="only check the tables as they are")
     parser.add_argument("folder", type=pathlib.Path)
     words = parser.parse_args()

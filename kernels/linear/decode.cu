@@ -17,12 +17,12 @@
 //     if (lane == 0) y[o] = sum;
 //   }
 //
-// Algorithm  The same, with many loads in flight: each lane has the vectors of UNROLL steps of
-//            ROWS_PER_WARP rows of w in registers or on their way there (row_stream.cuh). These
-//            loads start before the kernel waits for the one before it, because weights do not
-//            depend on it. The blocks stay: a warp takes output after output, and its loads go on
-//            from one to the next. x is normalized by each block itself and lies in shared memory
-//            in fp32 (input_rows.cuh).
+// Algorithm  The same, with many loads in flight: each lane has the vectors of several steps of
+//            ROWS_PER_WARP rows of w on their way, to registers (design stream) or to a ring in
+//            shared memory (design ring; both in row_stream.cuh). These loads start before the
+//            kernel waits for the one before it, because weights do not depend on it. The blocks
+//            stay: a warp takes output after output, and its loads go on from one to the next. x is
+//            normalized by each block itself and lies in shared memory in fp32 (input_rows.cuh).
 // Traffic    sizeof(T) * in * out bytes of weights (twice as many with silu_gate). All else is
 //            small: x and y, and x once per block from L2. A token of Llama-3.2-1B reads 2.47 GB in
 //            65 such launches, so no GPU with 4.3 TB/s takes less than 575 us for it.
@@ -36,7 +36,11 @@
 //            ROWS_PER_WARP  The outputs of a warp at a time, which share the reads of x. More
 //                           outputs leave warps idle where `out` is small.
 //            VEC            The elements of a load. Everything but 1 needs rows that it divides.
-//            UNROLL         The steps in flight of each row of w. More of them take registers.
+//            UNROLL, STAGES The steps in flight of each row of w. More of them take registers
+//                           (UNROLL, stream) or shared memory (STAGES, ring).
+//            PIECES, COPY   ring: lanes or the copy engine (bulk) fill it, with PIECES * 512 bytes
+//                           of a row at a time.
+//            TRIGGER        ring: the next grid may start with this one, or with its last loads.
 //            SPLIT          The warps that share a row of w. It is for long rows, and for an `out`
 //                           too small to keep all warps busy.
 //            BLOCKS_PER_SM  More blocks, each with an x of its own.

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/helpers/environment_variable.h"
 #include "tests/helpers/gpu_limits.h"
 #include "tests/helpers/kernels/operator_check.h"
 
@@ -64,6 +65,40 @@ TEST(LinearDecode, SingleElementsEqualTheReference) {
   });
 }
 
+std::string ring_variant(int threads, int rows_per_warp, int stages, int pieces, int split,
+                         const std::string& rest) {
+  const auto word = [](const char* name, int value) {
+    return std::string(name) + "=" + std::to_string(value) + " ";
+  };
+  return "ring " + word("THREADS", threads) + word("ROWS_PER_WARP", rows_per_warp) +
+         word("STAGES", stages) + word("PIECES", pieces) + word("SPLIT", split) +
+         "BLOCKS_PER_SM=1 " + rest;
+}
+
+// Rings that turn many times, that never turn, and whose last step is not whole.
+TEST(LinearDecode, RingsEqualTheReference) {
+  const std::string gate = ",rmsnorm=true,silu_gate=true,bias=true,residual=true,T=bf16,X=f32";
+  linear_decode_check().expect_right(LinearCases{
+      {ring_variant(256, 4, 3, 1, 2, "INPUT=shared COPY=lanes TRIGGER=begin PDL=false"),
+       {"rows=2,out=1031,in=264" + gate,
+        "rows=2,out=7,in=1032,x_stride=1048,w_stride=1040,residual_stride=9,y_stride=11,w_up=true" +
+            gate}},
+      {ring_variant(128, 8, 6, 1, 4, "INPUT=shared COPY=lanes TRIGGER=begin PDL=false"),
+       {"rows=1,out=70,in=2056,T=f16", "rows=1,out=1,in=520,T=f16"}},
+  });
+}
+
+// The copy engine fills the ring on Hopper only.
+TEST(LinearDecode, RingsOfTheCopyEngineEqualTheReference) {
+  const Variable capability("MGTUNE_CPU_COMPUTE_CAPABILITY", "90");
+  OperatorCheck check("linear.decode");
+  const std::string layer = ",layernorm=true,norm_bias=true,bias=true,T=f32";
+  check.expect_right(LinearCases{
+      {ring_variant(128, 2, 6, 2, 2, "INPUT=shared COPY=bulk TRIGGER=last_loads PDL=true"),
+       {"rows=3,out=530,in=300" + layer, "rows=3,out=3,in=2304" + layer}},
+  });
+}
+
 TEST(LinearDecodeLadder, ServesEveryProblemOnEveryGpu) {
   for (const DeviceLimits& device : {kT4, kA100, kL4, kH200}) {
     for (const char* rows : {"1", "3", "8"}) {
@@ -91,7 +126,8 @@ TEST(LinearDecodeLadder, ReadsWideRowsFromTheCaches) {
   EXPECT_THAT(first("rows=1,out=2048,in=8192,T=bf16"), testing::HasSubstr("INPUT=shared"));
   EXPECT_THAT(first("rows=8,out=2048,in=8192,T=bf16"), testing::HasSubstr("INPUT=direct"));
   EXPECT_THAT(first("rows=8,out=8192,in=2048,rmsnorm=true,silu_gate=true,T=bf16"),
-              testing::HasSubstr("VEC=8 UNROLL=2 SPLIT=1 BLOCKS_PER_SM=1 ROOM=2 INPUT=shared"));
+              testing::HasSubstr("ring THREADS=256 ROWS_PER_WARP=4 STAGES=4 PIECES=1 SPLIT=8"));
+  EXPECT_THAT(first("rows=1,out=2048,in=8192,T=bf16"), testing::HasSubstr("ring THREADS=256"));
   EXPECT_THAT(first("rows=1,out=2048,in=2044,T=bf16"), testing::HasSubstr("VEC=4"));
   EXPECT_THAT(first("rows=1,out=2048,in=2047,T=bf16"), testing::HasSubstr("VEC=1"));
 }

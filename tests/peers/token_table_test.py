@@ -1,0 +1,45 @@
+"""The tables in results/h200/tokens.md are what was recorded."""
+import json
+import pathlib
+import re
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(ROOT / "scripts"))
+
+import compare_token  # noqa: E402
+
+PAGE = (ROOT / "results/h200/tokens.md").read_text(encoding="utf-8").splitlines()
+
+
+def benched():
+    """The rows of the page for each `mgengine bench` in tokens.txt."""
+    name = None
+    for line in (ROOT / "results/h200/tokens.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("$ "):
+            model = re.match(r"\$ mgengine bench --model (\S+)", line)
+            name = model and model[1] + (", untuned" if "# before" in line else "")
+        row = re.fullmatch(r" +(\d+) +([\d.]+) +[\d.]+ +([\d.]+) +([\d.]+) %", line)
+        if name and row:
+            yield f"| {name} | {int(row[1]):,} | {float(row[2]):.0f} | {float(row[3]):,.0f} | {float(row[4]):.1f} % |"
+
+
+class TokenTable(unittest.TestCase):
+    def test_the_page_has_what_is_recorded(self):
+        rows = list(benched())
+        self.assertGreater(len(rows), 12)
+        self.assertEqual([row for row in rows if row not in PAGE], [])
+        lines = list(compare_token.table(json.loads((ROOT / "results/h200/tokens.json").read_text(encoding="utf-8"))))
+        self.assertEqual([line for line in lines if line not in PAGE], [])
+
+    def test_the_limit_is_bytes_over_bandwidth(self):
+        times = {str(at): 2.0 for at in compare_token.POSITIONS}
+        results = {"model": "m", "bandwidth": 4000, "bytes": {str(at): 4_000_000 for at in compare_token.POSITIONS},
+                   "us": {"mgengine": times, "eager": {at: 5.0 for at in times}}}
+        self.assertIn("| m | 128 | 2 us | 50.0 % |  | 5 us (2.50x) |", list(compare_token.table(results)))
+
+
+if __name__ == "__main__":
+    unittest.main()
