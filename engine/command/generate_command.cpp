@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
 #include <iostream>
 
 #include "command/model_arguments.h"
@@ -59,7 +61,9 @@ class GenerateCommand final : public Command {
                       "made for {}; choose fewer with --tokens",
                       prompt.size(), tokens_, source.config.positions));
     }
-    options.capacity = static_cast<std::uint32_t>(needed);
+    // Few sizes of caches, so that kernels are compiled once and tuned variants fit.
+    options.capacity = std::min(source.config.positions,
+                                std::max(2048U, std::bit_ceil(static_cast<std::uint32_t>(needed))));
     MGTUNE_ASSIGN(Session session, Session::create(source.config, source.tensors, options));
     return generate_text(session, *tokenizer, prompt, source.config);
   }
