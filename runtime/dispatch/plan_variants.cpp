@@ -136,7 +136,8 @@ class PlanLoader {
   }
 
   void find_rules() {
-    const std::shared_ptr<const Rules> rules = rules_for(info_, request_.evidence);
+    const std::shared_ptr<const Rules> rules =
+        rules_for(request_.binding, info_, request_.evidence);
     if (rules == nullptr) return;
     auto here = std::make_unique<PlanRules>(rules, request_.binding, request_.ranges, info_);
     if (here->leaves().empty() || (request_.strict && !here->is_of_this_gpu())) return;

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "device/gpu_catalog.h"
+#include "selection/evidence.h"
 #include "tables/checked_values.h"
 
 namespace mgtune {
@@ -29,6 +30,24 @@ Result<LossSummary> read_loss(const JsonCursor& loss) {
   MGTUNE_TRY(loss.read("percentile_95", summary.percentile_95));
   MGTUNE_TRY(loss.read("worst", summary.worst));
   return summary;
+}
+
+// Problems that the operator cannot bind any more are passed over.
+Status read_kinds(const JsonCursor& problems, const Operator& op, Rules& rules) {
+  MGTUNE_ASSIGN(const std::vector<JsonCursor> all, problems.elements());
+  for (const JsonCursor& one : all) {
+    MGTUNE_TRY(one.expect_keys({"problem", "fitted", "left_out", "ladder"}));
+    MGTUNE_ASSIGN(const std::string text, read_text(one.at("problem")));
+    const Result<ProblemValues> words = parse_assignments(text);
+    if (!words.ok()) continue;
+    Result<Problem> problem = bind_problem(op, *words);
+    if (!problem.ok()) continue;
+    const bool is_known = std::ranges::any_of(rules.kinds, [&](const Slots& kind) {
+      return same_dtypes_and_flags(op, kind, problem->slots);
+    });
+    if (!is_known) rules.kinds.push_back(std::move(problem->slots));
+  }
+  return {};
 }
 
 class TreeReader {
@@ -155,13 +174,20 @@ Result<Rules> read_rules(const std::string& file, const JsonValue& document, con
   MGTUNE_TRY(root.read("bandwidth", rules.bytes_per_us));
   const JsonCursor evidence = root.at("evidence");
   MGTUNE_TRY(evidence.expect_keys(
-      {"command", "commit", "fitted", "left_out_problem", "left_out_band", "ladder", "problems"}));
+      {"command", "commit", "fitted", "left_out_problem", "left_out_band", "ladder", "problems"},
+      {"held_out"}));
   MGTUNE_ASSIGN(rules.command, read_text(evidence.at("command")));
   MGTUNE_ASSIGN(rules.commit, read_text(evidence.at("commit")));
   MGTUNE_ASSIGN(rules.fitted, read_loss(evidence.at("fitted")));
   MGTUNE_ASSIGN(rules.left_out_problem, read_loss(evidence.at("left_out_problem")));
   MGTUNE_ASSIGN(rules.left_out_band, read_loss(evidence.at("left_out_band")));
   MGTUNE_ASSIGN(rules.ladder, read_loss(evidence.at("ladder")));
+  MGTUNE_TRY(read_kinds(evidence.at("problems"), op, rules));
+  if (const auto held_out = evidence.find("held_out")) {
+    MGTUNE_TRY(held_out->expect_keys({"rules", "ladder", "problems"}));
+    MGTUNE_ASSIGN(rules.held_out, read_loss(held_out->at("rules")));
+    MGTUNE_ASSIGN(rules.held_out_ladder, read_loss(held_out->at("ladder")));
+  }
   MGTUNE_TRY(read_variants(root.at("variants"), op, rules));
   MGTUNE_TRY(TreeReader(op, rules).read(root.at("rules"), 0).status());
   return rules;

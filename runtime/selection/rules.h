@@ -62,11 +62,17 @@ struct Rules {
   std::string file;               // where they were read, for messages
   GpuRecord gpu;                  // that measured
   std::int64_t bytes_per_us = 0;  // the GPU's bandwidth; 0: not known
+  // Of the problems that they were fitted to, one for each combination of dtypes and flags: about
+  // others they say nothing. Empty if the operator has none of these problems any more.
+  std::vector<Slots> kinds;
   std::vector<Variant> variants;
   std::vector<RuleNode> nodes;  // the root is the first
   // Over all problems: of the fit itself, with each problem left out in turn, with each band of a
   // dim left out in turn, and of the default ladder.
   LossSummary fitted, left_out_problem, left_out_band, ladder;
+  // At problems that the rules were not fitted to, and of the default ladder there. No problems:
+  // none were held out.
+  LossSummary held_out, held_out_ladder;
   std::string command, commit;
 
   const RuleNode& leaf_of(std::span<const std::int64_t> values) const;  // of RuleNames::values()

@@ -99,12 +99,17 @@ std::vector<const TunedEntry*> usable_picks(const Binding& binding, const Device
   return picks;
 }
 
-std::shared_ptr<const Rules> rules_for(const DeviceInfo& device, const Evidence& evidence) {
+std::shared_ptr<const Rules> rules_for(const Binding& binding, const DeviceInfo& device,
+                                       const Evidence& evidence) {
   const GpuRecord here = gpu_record(device);
   std::shared_ptr<const Rules> nearest;
   double distance = std::numeric_limits<double>::infinity();
   for (const std::shared_ptr<const Rules>& rules : evidence.rules) {
     if (rules->gpu.emulation != here.emulation) continue;
+    const bool knows = std::ranges::any_of(rules->kinds, [&](const Slots& kind) {
+      return same_dtypes_and_flags(*binding.op, binding.slots, kind);
+    });
+    if (!knows && !rules->kinds.empty()) continue;
     const double at = is_same_gpu(rules->gpu, here) ? -1 : gpu_distance(rules->gpu, here);
     if (at >= distance) continue;
     distance = at;
@@ -134,7 +139,7 @@ std::vector<SelectedVariant> select_variants(const Problem& problem, const Devic
                         is_exact ? SelectionStep::exact : SelectionStep::near_problem,
                         describe(*entry), entry->median_ns);
   }
-  if (const std::shared_ptr<const Rules> rules = rules_for(device, evidence)) {
+  if (const std::shared_ptr<const Rules> rules = rules_for(problem.binding(), device, evidence)) {
     const bool is_own = is_same_gpu(rules->gpu, gpu_record(device));
     const Slots values =
         RuleNames(op).values(problem, device.limits, bandwidth_for(device, *rules));

@@ -67,9 +67,10 @@ double dims_distance(const Operator& op, const Slots& a, const Slots& b);
 // Whether two problems of an operator have the same optional tensors.
 bool same_presence(const Operator& op, const Slots& a, const Slots& b);
 
-// The rules of steps 3 and 4: those of this GPU, otherwise those of the most similar one. Null if
-// there are none.
-std::shared_ptr<const Rules> rules_for(const DeviceInfo& device, const Evidence& evidence);
+// The rules of steps 3 and 4: those of this GPU, otherwise those of the most similar one, that were
+// fitted to problems with the dtypes and flags of the binding. Null if there are none.
+std::shared_ptr<const Rules> rules_for(const Binding& binding, const DeviceInfo& device,
+                                       const Evidence& evidence);
 
 // The bandwidth that the conditions of `rules` read on the device: that of its product, otherwise
 // that of the GPU of the rules.

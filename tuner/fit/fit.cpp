@@ -11,6 +11,7 @@
 #include "fit/representatives.h"
 #include "fit/rule_tree.h"
 #include "fit/rules_document.h"
+#include "json/json_value.h"
 #include "plan/problem_set.h"
 #include "results/result_words.h"
 #include "results/stored_results.h"
@@ -52,8 +53,8 @@ std::vector<double> losses_of(const FitData& data, const RuleTree& tree) {
 
 }  // namespace
 
-Result<FittedRules> fit_rules(const FitData& data, const std::string& command,
-                              const std::string& commit) {
+Result<FittedRules> fit_rules(const FitData& data, const FitData* held_out,
+                              const std::string& command, const std::string& commit) {
   const ProblemFeatures features(*data.op, data.problems, data.gpu);
   const CrossValidation validation = cross_validate_rules(data, features);
   std::vector<std::size_t> all(data.problems.size());
@@ -82,6 +83,13 @@ Result<FittedRules> fit_rules(const FitData& data, const std::string& command,
   fitted.variants = named.size();
   fitted.document =
       rules_document(data, tree, validation.left_out_problem, fitted, command, commit);
+  if (held_out == nullptr) return fitted;
+  // What the file says is what programs look up.
+  MGTUNE_ASSIGN(const JsonValue document, parse_json(fitted.document));
+  MGTUNE_ASSIGN(const Rules rules, read_rules("the rules", document, *data.op));
+  MGTUNE_ASSIGN(fitted.held_out, held_out_losses(data, *held_out, rules));
+  fitted.document =
+      rules_document(data, tree, validation.left_out_problem, fitted, command, commit);
   return fitted;
 }
 
@@ -94,7 +102,11 @@ Result<FittedRules> fit_rules(const FitRequest& request, Catalog& catalog) {
   }
   MGTUNE_ASSIGN(const GpuRecord gpu, gpu_with_results(request.gpu, measured, *op));
   MGTUNE_ASSIGN(const FitData data, read_fit_data(*op, gpu, measured));
-  return fit_rules(data, request.command, request.commit);
+  if (request.held_out.empty()) return fit_rules(data, nullptr, request.command, request.commit);
+  MGTUNE_ASSIGN(Store held_out, open_named_results(request.held_out));
+  MGTUNE_ASSIGN(const MeasuredRows more, held_out.measured(op->full_name()));
+  MGTUNE_ASSIGN(const FitData searched, read_fit_data(*op, gpu, more));
+  return fit_rules(data, &searched, request.command, request.commit);
 }
 
 }  // namespace mgtune

@@ -115,11 +115,14 @@ class FitDataReader {
     LossTable& table = data_.table;
     table.variants = data_.variants.size();
     table.losses.assign(data_.problems.size() * table.variants, -1);  // -1: no row
+    data_.timed.assign(table.losses.size(), false);
     for (const Measurements::Row& row : measurements_.rows) {
       const std::size_t problem = problem_place_[row.problem];
       const std::size_t variant = variant_place_[row.variant];
       if (!on_gpu_[row.gpu] || problem == kNone || variant == kNone) continue;
-      float& loss = table.losses[problem * table.variants + variant];
+      const std::size_t place = problem * table.variants + variant;
+      float& loss = table.losses[place];
+      data_.timed[place] = row.median_ns > 0;
       // Without a time, it could not be built for the problem.
       loss = row.median_ns > 0 ? loss_against(best_ns_[row.problem], row.median_ns) : kCannotServe;
     }

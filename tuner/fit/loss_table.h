@@ -57,6 +57,7 @@ struct FitData {
   std::vector<Problem> problems;  // sorted by text
   std::vector<Variant> variants;  // sorted by text: those that are nearly the fastest somewhere
   LossTable table;
+  std::vector<bool> timed;       // as the table's losses: whether the variant has a time there
   std::size_t measurements = 0;  // times that were used
 };
 

@@ -20,6 +20,17 @@ Json loss_json(const LossSummary& loss) {
           {"worst", rounded(loss.worst)}};
 }
 
+Json held_out_json(const HeldOut& held_out) {
+  Json problems = Json::array();
+  for (const HeldOut::OneProblem& one : held_out.problems) {
+    problems.push_back(
+        {{"problem", one.problem}, {"loss", rounded(one.loss)}, {"ladder", rounded(one.ladder)}});
+  }
+  return {{"rules", loss_json(held_out.rules)},
+          {"ladder", loss_json(held_out.ladder)},
+          {"problems", std::move(problems)}};
+}
+
 Json design_json(const std::string& text) {
   const VariantWords variant = split_variant(text);
   Json parameters = Json::object();
@@ -83,18 +94,19 @@ std::string rules_document(const FitData& data, const RuleTree& tree,
                         {"left_out", rounded(left_out[p])},
                         {"ladder", rounded(data.table.ladder[p])}});
   }
+  Json evidence = {{"command", command},
+                   {"commit", commit},
+                   {"fitted", loss_json(summary.fitted)},
+                   {"left_out_problem", loss_json(summary.left_out_problem)},
+                   {"left_out_band", loss_json(summary.left_out_band)},
+                   {"ladder", loss_json(summary.ladder)},
+                   {"problems", std::move(problems)}};
+  if (summary.held_out) evidence.update({{"held_out", held_out_json(*summary.held_out)}});
   const Json document = {{"format", 1},
                          {"operator", summary.op},
                          {"gpu", record_json(data.gpu)},
                          {"bandwidth", bandwidth_of(data.gpu)},
-                         {"evidence",
-                          {{"command", command},
-                           {"commit", commit},
-                           {"fitted", loss_json(summary.fitted)},
-                           {"left_out_problem", loss_json(summary.left_out_problem)},
-                           {"left_out_band", loss_json(summary.left_out_band)},
-                           {"ladder", loss_json(summary.ladder)},
-                           {"problems", std::move(problems)}}},
+                         {"evidence", std::move(evidence)},
                          {"variants", writer.variants()},
                          {"rules", std::move(rules)}};
   return document.document_text();

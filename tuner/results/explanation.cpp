@@ -73,7 +73,7 @@ Result<SelectionReport> explain(const ExplainRequest& request, Catalog& catalog)
                        " on " + report.device.name + ", or all that do have failed there");
   }
   const SelectionStep step = report.selected.front().step;
-  report.rules = rules_for(report.device, evidence);
+  report.rules = rules_for(report.problem.binding(), report.device, evidence);
   if (step == SelectionStep::rules || step == SelectionStep::rules_of_other_gpu) {
     report.rules_lines = rules_lines(*report.rules, report.problem, report.device);
   }

@@ -77,9 +77,9 @@ Status ProblemSweep::recall() {
   if (shared_.options.shares_variants) {
     MGTUNE_ASSIGN(
         std::vector<Variant> fast,
-        shared_variants(shared_.store, problem_, gpu_record(shared_.device), view_.tuned.method));
+        shared_variants(shared_.store, problem_, gpu_record(shared_.device), view_.tuned.method,
+                        [&](const Variant& variant) { return planned_.space.admits(variant); }));
     for (Variant& variant : fast) {
-      if (!planned_.space.admits(variant)) continue;
       if (proposals_.exclude(variant_text(*problem_.op, variant))) {
         proposals_.retry(std::move(variant));
       }

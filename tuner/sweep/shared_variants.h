@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -14,9 +15,13 @@
 
 namespace mgtune {
 
-// Of the results by `method` on the GPU, without those of the problem itself: the variants that are
-// within 3 % of the fastest of a problem, at most 40, those first that are so at most problems.
+// Of the results by `method` on the GPU, without those of the problem itself: at most 40 variants
+// that are within 2 % of the fastest of some problem, and that `admits` accepts. They are chosen so
+// that as many problems as possible have one of them among their fast variants, then a second one,
+// and so on: many variants that are fast at the same few problems would say little about the
+// others.
 Result<std::vector<Variant>> shared_variants(Store& store, const Problem& problem,
-                                             const GpuRecord& gpu, const std::string& method);
+                                             const GpuRecord& gpu, const std::string& method,
+                                             const std::function<bool(const Variant&)>& admits);
 
 }  // namespace mgtune

@@ -17,7 +17,7 @@ std::vector<Variant> variants_of_rules(const std::string& database, const Proble
   for (Rules& rules : files.load(*problem.op).rules) {
     evidence.rules.push_back(std::make_shared<const Rules>(std::move(rules)));
   }
-  const std::shared_ptr<const Rules> rules = rules_for(device, evidence);
+  const std::shared_ptr<const Rules> rules = rules_for(problem.binding(), device, evidence);
   std::vector<Variant> variants;
   if (rules == nullptr) return variants;
   const Slots values =

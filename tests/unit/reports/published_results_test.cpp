@@ -46,6 +46,32 @@ TEST(PublishedResults, ThePicksAreThoseOfTheExport) {
   }
 }
 
+std::size_t leaves_of(const nlohmann::json& node) {
+  return node.contains("rank") ? 1 : leaves_of(node["then"]) + leaves_of(node["else"]);
+}
+
+TEST(PublishedResults, TheLossesOfRulesAreThoseOfTheFiles) {
+  const std::string page = repository_file("results/h200/rules.md");
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(source_path("results/h200"))) {
+    if (!entry.path().string().ends_with(".rules.json")) continue;
+    const auto rules = nlohmann::json::parse(FileSystem::real().read_file(entry.path()).value());
+    const nlohmann::json& evidence = rules["evidence"];
+    std::string row =
+        fmt::format("| {} | {} | {} | {} | {} |", rules["operator"].get<std::string>(),
+                    rules["variants"].size(), leaves_of(rules["rules"]),
+                    evidence["problems"].size(), evidence["held_out"]["problems"].size());
+    for (const char* whose : {"rules", "ladder"}) {
+      for (const char* figure : {"median", "percentile_95", "worst"}) {
+        row += fmt::format(" {:.1f} % |", 100 * evidence["held_out"][whose][figure].get<double>());
+      }
+    }
+    EXPECT_NE(page.find(row), std::string::npos) << row;
+    ++files;
+  }
+  EXPECT_GE(files, 1U);
+}
+
 // A row of a Markdown table: its cells, without the spaces around them.
 std::vector<std::string> cells(std::string_view line) {
   std::vector<std::string> result;

@@ -31,6 +31,10 @@ std::string losses_text(const FittedRules& rules) {
   add("at each problem, fitted without it", rules.left_out_problem);
   add("at each problem, fitted without its band of a dim", rules.left_out_band);
   add("the default ladder", rules.ladder);
+  if (rules.held_out) {
+    add("the rules, at problems held out", rules.held_out->rules);
+    add("the default ladder there", rules.held_out->ladder);
+  }
   return table.text();
 }
 
@@ -44,9 +48,12 @@ class FitCommand final : public Command {
            "written\n"
            "unless -o is given. If FOLDER exists or ends in /, the file's name is that of the\n"
            "operator. The same results give the same bytes.\n"
+           "With --held-out, FILE has problems that were swept too, with another seed. Those that\n"
+           "are also in --db are left out.\n"
            "Examples:\n"
            "  mgtune fit rmsnorm.forward --gpu H200\n"
-           "  mgtune fit rmsnorm.forward --db h200.db -o results/h200/ --commit 1a2b3c4";
+           "  mgtune fit rmsnorm.forward --db h200.db -o results/h200/ --commit 1a2b3c4\n"
+           "  mgtune fit rmsnorm.forward --db h200.db --held-out others.db --dry-run";
   }
   void declare(ArgumentList& arguments) override {
     arguments.required_kernel(request_.kernel, "NAME|DIR",
@@ -54,6 +61,9 @@ class FitCommand final : public Command {
     arguments.value("--gpu", request_.gpu, "MODEL", "The GPU, if there are results of several");
     arguments.value("--commit", request_.commit, "WORD",
                     "The commit of the kernels that were measured, to be written in the file");
+    arguments.value("--held-out", request_.held_out, "FILE",
+                    "Database with problems that the rules are not fitted to: say how much slower "
+                    "the rules are there");
     arguments.value("-o,--output", output_, "FILE|FOLDER", "Where to write the rules");
     arguments.flag("--dry-run", dry_run_, "Say how good the rules are, and write nothing");
     arguments.database(request_.database);
@@ -71,6 +81,12 @@ class FitCommand final : public Command {
     if (rules.left_out_problem.percentile_95 > rules.ladder.percentile_95) {
       std::cerr << "the default ladder does better at problems that were not measured: sweep more "
                    "problems before you use these rules\n";
+    }
+    if (rules.held_out && rules.held_out->unmeasured > 0) {
+      std::cerr << fmt::format(
+          "{} held out: the variant by the rules has no time there, which counts as 50 % slower; "
+          "sweep them again with --for-rules\n",
+          counted(rules.held_out->unmeasured, "problem"));
     }
     if (dry_run_) return ExitCode::ok;
     MGTUNE_ASSIGN(const std::string path, output_path(rules));

@@ -61,7 +61,12 @@ std::string table_of(const Rules& rules) {
     text += fmt::format("if it did not know the whole band of a dim: {}\n",
                         loss_words(rules.left_out_band));
   }
-  text += fmt::format("the default ladder: {}\n\n", loss_words(rules.ladder));
+  text += fmt::format("the default ladder: {}\n", loss_words(rules.ladder));
+  if (rules.held_out.problems > 0) {
+    text += fmt::format("at problems that were held out: {}; the default ladder there: {}\n",
+                        loss_words(rules.held_out), loss_words(rules.held_out_ladder));
+  }
+  text += '\n';
   TextTable table({{"rule", TextTable::Align::right},
                    {"problems", TextTable::Align::right},
                    {"median", TextTable::Align::right},
@@ -114,16 +119,21 @@ std::string rules_json(std::span<const Rules> rules) {
                         {"variants", std::move(variants)},
                         {"left_out", loss_json_of(row.leaf->left_out)}});
     }
-    all.push_back({{"operator", one.op->full_name()},
-                   {"gpu", one.gpu.model},
-                   {"file", one.file},
-                   {"command", one.command},
-                   {"commit", one.commit},
-                   {"fitted", loss_json_of(one.fitted)},
-                   {"left_out_problem", loss_json_of(one.left_out_problem)},
-                   {"left_out_band", loss_json_of(one.left_out_band)},
-                   {"ladder", loss_json_of(one.ladder)},
-                   {"leaves", std::move(leaves)}});
+    Json entry = {{"operator", one.op->full_name()},
+                  {"gpu", one.gpu.model},
+                  {"file", one.file},
+                  {"command", one.command},
+                  {"commit", one.commit},
+                  {"fitted", loss_json_of(one.fitted)},
+                  {"left_out_problem", loss_json_of(one.left_out_problem)},
+                  {"left_out_band", loss_json_of(one.left_out_band)},
+                  {"ladder", loss_json_of(one.ladder)},
+                  {"leaves", std::move(leaves)}};
+    if (one.held_out.problems > 0) {
+      entry.update({{"held_out", loss_json_of(one.held_out)},
+                    {"held_out_ladder", loss_json_of(one.held_out_ladder)}});
+    }
+    all.push_back(std::move(entry));
   }
   return Json({{"format", 1}, {"rules", std::move(all)}}).document_text();
 }

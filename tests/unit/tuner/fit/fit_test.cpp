@@ -12,11 +12,14 @@
 #include "fit/cross_validation.h"
 #include "fit/representatives.h"
 #include "json/json_value.h"
+#include "selection/variant_selection.h"
 #include "tests/helpers/operators/toy_operators.h"
 
 namespace mgtune {
 namespace {
 
+using testing::Contains;
+using testing::DoubleNear;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -65,7 +68,7 @@ class FitTest : public testing::Test {
  protected:
   FittedRules fitted(const MeasuredRows& measured) {
     const FitData data = must(read_fit_data(op_, gpu_record(device_.info()), measured));
-    return must(fit_rules(data, "mgtune fit toy.norm", "abc"));
+    return must(fit_rules(data, nullptr, "mgtune fit toy.norm", "abc"));
   }
   Rules read(const FittedRules& fitted) {
     return must(read_rules("norm.rules.json", must(parse_json(fitted.document)), op_));
@@ -124,6 +127,52 @@ TEST_F(FitTest, AVariantThatFailedOnceIsInNoRules) {
   EXPECT_THAT(fitted(measured).document, Not(HasSubstr("\"THREADS\": 64")));
 }
 
+TEST_F(FitTest, HeldOutProblemsAreThoseThatTheFitDoesNotKnow) {
+  const GpuRecord gpu = gpu_record(device_.info());
+  const auto data_of = [&](const MeasuredRows& rows) {
+    return must(read_fit_data(op_, gpu, rows));
+  };
+  const FitData known = data_of(rows_of_norm(op_, device_.info(), 24));
+  EXPECT_THAT(fit_rules(known, &known, "", "").status().message(), HasSubstr("--seed 2"));
+
+  // THREADS=256 is 25 % slower than the best at the last problem, and has no time at the one
+  // before.
+  MeasuredRows more = rows_of_norm(op_, device_.info(), 32);
+  std::erase_if(more.rows, [&](const MeasuredRows::Row& row) {
+    return row.problem == 30 && more.variants[row.variant].starts_with("row THREADS=256");
+  });
+  for (MeasuredRows::Row& row : more.rows) {
+    if (row.problem != 31 || !more.variants[row.variant].starts_with("row THREADS=256")) continue;
+    row.median_ns *= 1.625;  // the others were 30 % slower than this, and are the fastest now
+  }
+  const FitData searched = data_of(more);
+  const FittedRules rules = must(fit_rules(known, &searched, "", ""));
+  ASSERT_TRUE(rules.held_out);
+  ASSERT_EQ(rules.held_out->problems.size(), 8U);
+  EXPECT_EQ(rules.held_out->unmeasured, 1U);
+  EXPECT_LT(rules.held_out->rules.median, 0.03);
+  EXPECT_DOUBLE_EQ(rules.held_out->rules.worst, kUnmeasuredLoss);
+  std::vector<double> losses;
+  for (const HeldOut::OneProblem& one : rules.held_out->problems) losses.push_back(one.loss);
+  EXPECT_THAT(losses, Contains(DoubleNear(0.25, 0.03)));
+  const Rules read_back = read(rules);
+  EXPECT_EQ(read_back.held_out.problems, 8);
+  EXPECT_DOUBLE_EQ(read_back.held_out.worst, kUnmeasuredLoss);
+  EXPECT_EQ(read(fitted(rows_of_norm(op_, device_.info(), 24))).held_out.problems, 0);
+}
+
+TEST_F(FitTest, RulesAreOfTheDtypesThatTheyWereFittedTo) {
+  Evidence evidence;
+  evidence.rules = {
+      std::make_shared<const Rules>(read(fitted(rows_of_norm(op_, device_.info(), 16))))};
+  const auto step = [&](const std::string& words) {
+    const Problem problem = must(bind_problem(op_, must(parse_assignments(words))));
+    return select_variants(problem, device_.info(), evidence).front().step;
+  };
+  EXPECT_EQ(step("rows=100,hidden=64,T=f32"), SelectionStep::rules);
+  EXPECT_EQ(step("rows=100,hidden=64,T=bf16"), SelectionStep::default_ladder);
+}
+
 TEST_F(FitTest, TooFewProblemsAreRefusedWithACommand) {
   const Result<FitData> data =
       read_fit_data(op_, gpu_record(device_.info()), rows_of_norm(op_, device_.info(), 2));
@@ -178,7 +227,7 @@ TEST_F(FitTest, FiftyProblemsOfFiveHundredVariantsTakeOneSecond) {
   }
   data.variants.assign(500, variant_of(op_, "row THREADS=64 VEC=4"));
   const auto start = std::chrono::steady_clock::now();
-  const FittedRules rules = must(fit_rules(data, "", ""));
+  const FittedRules rules = must(fit_rules(data, nullptr, "", ""));
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   EXPECT_LT(taken.count(), 15);
   EXPECT_LE(rules.variants, kMaxRuleVariants);

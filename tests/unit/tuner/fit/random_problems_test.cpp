@@ -8,14 +8,11 @@
 
 #include <algorithm>
 
-#include "sweep/shared_variants.h"
 #include "tests/helpers/operators/toy_operators.h"
-#include "tests/helpers/store_fixture.h"
 
 namespace mgtune {
 namespace {
 
-using testing::ElementsAre;
 using testing::HasSubstr;
 
 std::vector<std::string> texts_of(const std::vector<Problem>& problems) {
@@ -55,37 +52,6 @@ TEST(RandomProblems, WrongWordsAreRefused) {
   EXPECT_THAT(message("rows=8:1"), HasSubstr("expected LOW:HIGH"));
   EXPECT_THAT(message("rows=8"), HasSubstr("for example rows=1:65536"));
   EXPECT_THAT(message("rows=1:2,hidden=64:64", 9), HasSubstr("only 4 different problems"));
-}
-
-class SharedVariants : public StoreTest {};
-
-TEST_F(SharedVariants, AreThoseThatAreFastAtOtherProblems) {
-  const Operator op = toy_norm();
-  Store store = open();
-  const auto add = [&](const char* problem, const char* variant, double median_ns) {
-    OutcomeRecord record = outcome_in(store, kH200Record);
-    record.key.problem = *store.problem_id("toy.norm", problem, 1, 1);
-    record.variant = variant;
-    record.measurement->method = "rotating";
-    record.measurement->median_ns = median_ns;
-    ASSERT_TRUE(store.record(record).ok());
-  };
-  for (const char* problem : {"rows=1 hidden=64 T=f32", "rows=2 hidden=64 T=f32"}) {
-    add(problem, "row THREADS=64 VEC=4", 102);
-    add(problem, "row THREADS=128 VEC=4", 110);
-  }
-  add("rows=1 hidden=64 T=f32", "row THREADS=32 VEC=4", 100);
-  add("rows=2 hidden=64 T=f32", "row THREADS=256 VEC=4", 100);
-  add("rows=3 hidden=64 T=f32", "row THREADS=256 VEC=1", 50);
-  const Problem at = must(bind_problem(op, {{"rows", "3"}, {"hidden", "64"}, {"T", "f32"}}));
-  std::vector<std::string> found;
-  for (const Variant& one : must(shared_variants(store, at, kH200Record, "rotating"))) {
-    found.push_back(variant_text(op, one));
-  }
-  EXPECT_THAT(found,
-              ElementsAre("row THREADS=64 VEC=4", "row THREADS=256 VEC=4", "row THREADS=32 VEC=4"))
-      << "the one that is fast at two problems first";
-  EXPECT_TRUE(must(shared_variants(store, at, kH200Record, "graph")).empty());
 }
 
 }  // namespace
