@@ -4,8 +4,9 @@
   scripts/retune.py --mgtune build/mgtune --library build/libmgruntime.so.0 --gpu H200 results/h200/
 
 Every problem of every *.tuned.json in the folder is swept into a new database (--db) by the method that its table names, for --seconds
-each. Picks that whole tokens decided (the method token) need `mgtune sweep --model NAME` for each --model. `mgtune export` then writes the tables over the old ones. Finally each table is opened as a program would open it (mgr_open), every
-problem is planned, and the variant that mgr_explain reports is compared with the table's. The exit code is 1 if any of them differs.
+each. Picks that whole tokens decided (the method token) are made again by `mgtune sweep --model NAME` for each --model. `mgtune export`
+then writes the tables over the old ones. Finally each table is opened as a program would open it (mgr_open), every problem is planned,
+and the variant that mgr_explain reports is compared with the table's. The exit code is 1 if any of them differs.
 """
 import argparse
 import ctypes
@@ -26,6 +27,8 @@ def picks_of(folder):
 
 
 def sweep(words):
+    if not words.model and any(pick["method"] == "token" for _, _, pick in picks_of(words.folder)):
+        sys.exit("the tables have picks that whole tokens decided (method token), which would be lost: name their models with --model")
     groups = {}
     for model in words.model:
         call = [words.mgtune, "sweep", "--model", model, "--gpu", words.gpu, "--db", words.db, "--budget", "10m"]

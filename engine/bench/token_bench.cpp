@@ -81,9 +81,10 @@ Result<TokenTime> measure_token(Session& session, std::uint32_t position, std::u
   std::vector<double> seconds;
   std::vector<std::vector<double>> per_instruction;
   MGTUNE_TRY(session.set_position(position));
-  const std::uint32_t end = session.program().positions, length = std::min(run, end);
+  std::uint32_t length = run;
+  const std::uint32_t first = session.begin_of_steps(length);
   for (std::uint32_t i = 0; i <= runs; ++i) {
-    MGTUNE_TRY(session.set_position(std::min(position, end - length)));
+    MGTUNE_TRY(session.set_position(first));
     const Clock::time_point begin = Clock::now();
     MGTUNE_TRY(session.steps(tokens, length));
     const double passed = std::chrono::duration<double>(Clock::now() - begin).count();

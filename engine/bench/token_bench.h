@@ -26,8 +26,9 @@ struct TokenTime {
   std::vector<InstructionTime> instructions;  // in the order of the program; see below
 };
 
-// `runs` timed runs after one that is not timed. A run has `run` steps one after the other, which
-// begin at the position, or so far before it that they end in its bucket. invalid_argument if the
+// `runs` timed runs after one that is not timed. A run has `run` steps one after the other, or as
+// many as the bucket of the position has. They begin at the position, or so far before it that they
+// end in its bucket. invalid_argument if the
 // position is not below the capacity. The times of instructions are zero if the way of the session
 // cannot time them.
 Result<TokenTime> measure_token(Session& session, std::uint32_t position, std::uint32_t runs,

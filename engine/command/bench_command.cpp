@@ -43,10 +43,10 @@ class BenchCommand final : public Command {
            "Times of the way reference are those of a host that checks results, not of a fast "
            "one.\n"
            "A run of several tokens has the host's part of a step once. The time of an instruction "
-           "is by\n"
-           "the way steps with the host, which waits for it, and by the way graph what it adds to "
-           "the\n"
-           "graph of those before it.";
+           "by the\n"
+           "way steps ends when the host sees that it has ended. By the way graph it is how much "
+           "longer\n"
+           "the graph takes with this instruction than without it.";
   }
 
   void declare(ArgumentList& arguments) override {

@@ -65,15 +65,18 @@ Result<std::vector<std::uint32_t>> parse_positions(const std::string& list) {
 
 void TokenPositions::declare(ArgumentList& arguments) {
   arguments.value("--positions", list, "LIST",
-                  "Positions whose tokens count (default: 128,2047, as far as the model goes)");
+                  "Positions whose tokens count (default: 128,512,2047, as far as the model goes)");
 }
 
 Result<std::vector<std::uint32_t>> TokenPositions::resolve(const ModelConfig& config) {
   std::vector<std::uint32_t> positions;
   if (list.empty()) {
     const std::uint32_t end = std::max(capacity == 0 ? config.positions : capacity, 1U);
-    positions = {std::min(128U, end - 1), std::min(2047U, end - 1)};
-    if (positions[0] == positions[1]) positions.pop_back();
+    for (const std::uint32_t position : {128U, 512U, 2047U}) {
+      if (positions.empty() || positions.back() < end - 1) {
+        positions.push_back(std::min(position, end - 1));
+      }
+    }
   } else {
     MGTUNE_ASSIGN(positions, parse_positions(list));
   }

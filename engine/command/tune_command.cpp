@@ -164,7 +164,7 @@ class TuneCommand final : public Command {
     fmt::format_to(out, "way {}, {}, {} sequence{}, positions {}\n\n", model_.way, model_.dtype,
                    rows_, rows_ == 1 ? "" : "s", fmt::join(options_.positions, ", "));
     fmt::format_to(out, "{:>2} {:>9} {:>7} {:>6} {:>12} {:>10}  {}\n", "#", "per token", "share",
-                   "tried", "us alone", "now", "kernel");
+                   "tried", "us alone", "new", "kernel");
     for (std::size_t i = 0; i < tuning.kernels.size(); ++i) {
       const TunedKernel& kernel = tuning.kernels[i];
       const auto time = [](double ns) { return ns > 0 ? fmt::format("{:.2f}", ns / 1e3) : "-"; };
@@ -185,10 +185,20 @@ class TuneCommand final : public Command {
                      unswept == 1 ? " was" : "s were");
     }
     const TokenTuning& tokens = tuning.tokens;
-    fmt::format_to(out, "\nus per token: {:.1f} before, {:.1f} now: {}\n",
-                   us(tokens.seconds_before), us(tokens.seconds_after), gain_text(tokens.ratio));
-    fmt::format_to(out, "{} picks of the method token stored in {}\n", tuning.picks,
-                   options_.database);
+    const bool has_tried = std::ranges::any_of(
+        tuning.kernels, [](const TunedKernel& kernel) { return !kernel.decision.trials.empty(); });
+    if (!has_tried) {
+      fmt::format_to(out, "\nnothing was tried: no sweep has found another variant within {:g} %\n",
+                     within_);
+    } else if (tokens.went_back) {
+      fmt::format_to(out, "\nthe new picks together are not faster ({}), so nothing changes\n",
+                     gain_text(tokens.ratio));
+    } else {
+      fmt::format_to(out, "\nus per token: {:.1f} before, {:.1f} now: {}\n",
+                     us(tokens.seconds_before), us(tokens.seconds_after), gain_text(tokens.ratio));
+    }
+    fmt::format_to(out, "{} pick{} of the method token stored in {}\n", tuning.picks,
+                   tuning.picks == 1 ? "" : "s", options_.database);
     std::cout << text;
   }
 

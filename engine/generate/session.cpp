@@ -65,6 +65,16 @@ const Program& Session::program() const {
       programs_, [&](const Program& program) { return position_ < program.positions; });
 }
 
+std::uint32_t Session::begin_of_steps(std::uint32_t& count) const {
+  std::uint32_t first = 0;
+  for (const Program& program : programs_) {
+    if (program.positions <= position_) first = std::max(first, program.positions);
+  }
+  const std::uint32_t end = program().positions;
+  count = std::min(count, end - first);
+  return std::min(position_, end - count);
+}
+
 // All programs have these buffers at the same places.
 const Buffer& Session::host_buffer(std::string_view name) const {
   return programs_[0].buffers[*programs_[0].find_buffer(name)];

@@ -79,6 +79,10 @@ class Session {
   // capacity.
   const Program& program() const;
 
+  // Where `count` steps of program() can begin that end in its bucket: at the position, or before
+  // it. If the bucket has fewer positions, the result is its first one, and count gets smaller.
+  std::uint32_t begin_of_steps(std::uint32_t& count) const;
+
   // Of the last step.
   Result<std::vector<float>> logits(std::uint32_t row);
   Result<std::vector<std::int32_t>> next_tokens();

@@ -78,33 +78,51 @@ Result<double> GraphMachine::time_of(const Graph& graph) {
   using Clock = std::chrono::steady_clock;
   Clock::time_point begin;
   for (std::uint32_t i = 0; i <= kTimedReplays; ++i) {
-    if (i == 1) {
-      MGTUNE_TRY(driver_.status(driver_.cuStreamSynchronize(stream_), "running a graph"));
-      begin = Clock::now();
-    }
+    if (i == 1) begin = Clock::now();
     MGTUNE_TRY(driver_.status(driver_.cuGraphLaunch(graph.get(), stream_), "launching a graph"));
+    if (i == 0) {
+      MGTUNE_TRY(driver_.status(driver_.cuStreamSynchronize(stream_), "running a graph"));
+    }
   }
   MGTUNE_TRY(driver_.status(driver_.cuStreamSynchronize(stream_), "running a graph"));
   return std::chrono::duration<double>(Clock::now() - begin).count() / kTimedReplays;
 }
 
-// A whole step moves the positions on, so the replays begin as far before the end of the program as
-// they need. Afterwards one step is made from the state that was there.
+Result<double> GraphMachine::time_alone(const Graph& graph, std::span<const Kept> state) {
+  using Clock = std::chrono::steady_clock;
+  double seconds = 0;
+  for (std::uint32_t i = 0; i <= kTimedReplays; ++i) {
+    for (const Kept& kept : state) MGTUNE_TRY(write(kept.buffer, kept.bytes));
+    const Clock::time_point begin = Clock::now();
+    MGTUNE_TRY(driver_.status(driver_.cuGraphLaunch(graph.get(), stream_), "launching a graph"));
+    MGTUNE_TRY(driver_.status(driver_.cuStreamSynchronize(stream_), "running a graph"));
+    if (i > 0) seconds += std::chrono::duration<double>(Clock::now() - begin).count();
+  }
+  return seconds / kTimedReplays;
+}
+
+// The last instruction moves the positions on. So its replays run one by one, each from the state
+// that was there, and so do those of the graph without it. What is left is the state of one step.
 Result<std::vector<double>> GraphMachine::timed_step(const Program& program) {
   MGTUNE_TRY(steps_->check_inputs(program));
   MGTUNE_ASSIGN(const std::vector<std::uint32_t> order, steps_->launch_order(program));
   MGTUNE_ASSIGN(const std::vector<Kept> state, kept_state(program));
-  MGTUNE_TRY(move_back(program, kTimedReplays + 1));
   std::vector<double> seconds(program.instructions.size(), 0);
   double before = 0;
-  for (std::size_t count = 1; count <= order.size(); ++count) {
+  for (std::size_t count = 1; count < order.size(); ++count) {
     MGTUNE_ASSIGN(const Graph graph, capture(program, count));
     MGTUNE_ASSIGN(const double until_here, time_of(graph));
     seconds[order[count - 1]] = until_here - before;
     before = until_here;
   }
-  for (const Kept& kept : state) MGTUNE_TRY(write(kept.buffer, kept.bytes));
-  MGTUNE_TRY(step(program));
+  double without_last = 0;
+  if (order.size() > 1) {
+    MGTUNE_ASSIGN(const Graph graph, capture(program, order.size() - 1));
+    MGTUNE_ASSIGN(without_last, time_alone(graph, state));
+  }
+  MGTUNE_ASSIGN(const Graph whole, capture(program, order.size()));
+  MGTUNE_ASSIGN(const double with_last, time_alone(whole, state));
+  seconds[order.back()] = with_last - without_last;
   return seconds;
 }
 
@@ -118,21 +136,6 @@ Result<std::vector<GraphMachine::Kept>> GraphMachine::kept_state(const Program& 
     MGTUNE_TRY(read(buffer, state.back().bytes));
   }
   return state;
-}
-
-Status GraphMachine::move_back(const Program& program, std::uint32_t steps) {
-  const auto last =
-      static_cast<std::int32_t>(program.positions - std::min(program.positions, steps));
-  for (const auto& [name, limit] : {std::pair{kPositions, last}, std::pair{kLengths, last + 1}}) {
-    const auto index = program.find_buffer(name);
-    if (!index) continue;
-    const Buffer& buffer = program.buffers[*index];
-    std::vector<std::int32_t> values(buffer.elements);
-    MGTUNE_TRY(read(buffer, std::as_writable_bytes(std::span(values))));
-    for (std::int32_t& value : values) value = std::min(value, limit);
-    MGTUNE_TRY(write(buffer, std::as_bytes(std::span(values))));
-  }
-  return {};
 }
 
 Status GraphMachine::read(const Buffer& buffer, std::span<std::byte> to) {

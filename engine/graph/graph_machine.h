@@ -63,7 +63,7 @@ class GraphMachine final : public Machine {
       : driver_(driver), steps_(std::move(steps)) {}
   // The first `count` launches of a program as a graph.
   Result<Graph> capture(const Program& program, std::size_t count);
-  // Seconds per replay, over a few of them after one that is not timed.
+  // Seconds per replay, over a few of them after one that is not timed, one behind the other.
   Result<double> time_of(const Graph& graph);
 
   struct Kept {
@@ -72,8 +72,8 @@ class GraphMachine final : public Machine {
   };
   // The tokens, positions and lengths.
   Result<std::vector<Kept>> kept_state(const Program& program);
-  // Positions from which `steps` steps fit into the program.
-  Status move_back(const Program& program, std::uint32_t steps);
+  // The same for replays that each begin with this state, and that the host waits for.
+  Result<double> time_alone(const Graph& graph, std::span<const Kept> state);
 
   const CudaDriver& driver_;
   std::unique_ptr<StepsMachine> steps_;

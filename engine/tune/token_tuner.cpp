@@ -118,9 +118,10 @@ class TokenTuner {
     tuning.ratio = token_ratio(rounds.ratios());
     const bool is_faster = tuning.ratio.median < 1;
     MGTUNE_TRY(choose_all(is_faster));
-    for (const std::size_t i : changed) {
-      if (!is_faster) tuning.decisions[i].pick = kernels[i].now;
-    }
+    if (is_faster) return {};
+    tuning.went_back = true;
+    tuning.seconds_after = tuning.seconds_before;
+    for (const std::size_t i : changed) tuning.decisions[i].pick = kernels[i].now;
     return {};
   }
 

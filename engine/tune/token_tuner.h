@@ -64,6 +64,7 @@ struct TokenTuning {
   // one sample, and a ratio of 1.
   double seconds_before = 0, seconds_after = 0;
   TokenRatio ratio;
+  bool went_back = false;  // the picks were not faster together, so none was kept
 };
 
 inline constexpr std::uint32_t kMinRounds = 6;  // fewer have no interval of 95 %

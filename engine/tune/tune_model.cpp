@@ -51,9 +51,8 @@ class SessionClock final : public TokenClock {
     double seconds = 0;
     for (const std::uint32_t position : options_.positions) {
       MGTUNE_TRY(session_.set_position(position));
-      const std::uint32_t end = session_.program().positions;
-      const std::uint32_t length = std::min(options_.run, end);
-      const std::uint32_t begin = std::min(position, end - length);
+      std::uint32_t length = options_.run;
+      const std::uint32_t begin = session_.begin_of_steps(length);
       MGTUNE_TRY(session_.set_position(begin));
       MGTUNE_TRY(session_.steps(tokens, 1));
       MGTUNE_TRY(session_.set_position(begin));

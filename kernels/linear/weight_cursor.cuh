@@ -2,14 +2,12 @@
 // a warp adds up one turn, its loads may be in a later one.
 //
 //   WeightCursor<S, Weights> next(weights);
-//   next.visit([&](int set, int i, const T* vector) {...});    the lane's vectors of the next step,
-//   if
-//                                                              there are any more; then the one
-//                                                              behind
+//   next.visit([&](int set, int i, const T* vector) {...});
 //
-// Row_stream.cuh says what sets, outputs, turns and steps are. Outputs that do not exist have the
-// weights of the last one. When a warp has visited all, it lets the next grid start, if
-// S::kLetsNextStart asks for it.
+// visit() passes on the lane's vectors of the next step, if there are any more, and goes on to the
+// step behind it. row_stream.cuh says what sets, outputs, turns and steps are. Outputs that do not
+// exist have the weights of the last one. When a warp has visited all, it lets the next grid start,
+// if S::kLetsNextStart asks for it.
 
 #pragma once
 

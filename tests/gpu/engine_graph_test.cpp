@@ -117,6 +117,28 @@ TEST_F(EngineOnGpu, GraphRunsAChosenVariant) {
   }
 }
 
+// Also at the last position, and where the caches have room for less than the replays.
+TEST_F(EngineOnGpu, TimingTheInstructionsIsOneStep) {
+  const auto logits_after = [](bool timed, std::uint32_t capacity) {
+    SessionOptions options;
+    options.precision = kAllBf16;
+    options.capacity = capacity;
+    options.machine = graph_factory({});
+    Session session = must(Session::create_random(wide(), options, 3));
+    const std::vector<std::int32_t> token = {7};
+    for (std::uint32_t i = 0; i + 1 < capacity; ++i) EXPECT_TRUE(session.step(token).ok());
+    if (timed) {
+      EXPECT_EQ(must(session.timed_step(token)).size(), session.programs()[0].instructions.size());
+    } else {
+      EXPECT_TRUE(session.step(token).ok());
+    }
+    return must(session.logits(0));
+  };
+  for (const std::uint32_t capacity : {2U, 30U}) {
+    EXPECT_EQ(logits_after(true, capacity), logits_after(false, capacity)) << capacity;
+  }
+}
+
 TEST_F(EngineOnGpu, EveryInstructionIsNearTheReference) {
   SessionOptions options;
   options.precision = kAllBf16;

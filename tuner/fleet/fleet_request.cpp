@@ -1,5 +1,7 @@
 #include "fleet/fleet_request.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <set>
@@ -55,7 +57,7 @@ Result<std::vector<SweepRequest>> sweeps_of(const FleetRequest& request) {
       is_taken = true;
     }
     if (!is_taken) {
-      return invalid_argument("--problem " + text + ": --kernel does not name " + kernel);
+      return invalid_argument(fmt::format("--problem {}: --kernel does not name {}", text, kernel));
     }
   }
   return sweeps;

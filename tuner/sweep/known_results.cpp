@@ -22,7 +22,9 @@ void refuse_objected(BuildRecord& build) {
 std::vector<std::string> common_kernels(const BuildRequest& request) {
   if (!request.kernels_apart || request.kernels.size() < 2) return {};
   std::string from = request.source + " for " + request.arch;
-  for (const MacroDefinition& macro : request.macros) from += " " + macro.name + "=" + macro.text;
+  for (const MacroDefinition& macro : request.macros) {
+    from.append(" ").append(macro.name).append("=").append(macro.text);
+  }
   for (const std::string& option : request.options) from += " " + option;
   std::vector<std::string> kernels;
   for (const std::string& kernel : request.kernels) kernels.push_back(kernel + " of " + from);

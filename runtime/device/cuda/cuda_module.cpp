@@ -39,7 +39,7 @@ class CudaModule final : public Module {
  public:
   explicit CudaModule(const CudaDriver& driver) : driver_(driver) {}
   ~CudaModule() override {
-    for (const CUlibrary library : libraries_) driver_.cuLibraryUnload(library);
+    for (CUlibrary library : libraries_) driver_.cuLibraryUnload(library);
   }
   CudaModule(const CudaModule&) = delete;
   CudaModule& operator=(const CudaModule&) = delete;

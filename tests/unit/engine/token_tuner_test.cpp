@@ -139,6 +139,8 @@ TEST(TokenTuner, GoesBackIfThePicksTogetherAreNoGain) {
   EXPECT_EQ(changing.chosen[0], "now");
   EXPECT_EQ(changing.chosen[1], "then");
   EXPECT_GT(undone.ratio.median, 1);
+  EXPECT_TRUE(undone.went_back);
+  EXPECT_EQ(undone.seconds_after, undone.seconds_before);
 }
 
 TEST(TokenTuner, HasNothingToDoWithoutCandidates) {

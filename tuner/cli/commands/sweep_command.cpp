@@ -131,7 +131,7 @@ class SweepCommand final : public Command {
     arguments.value(
         "--budget", request_.budget, "N|TIME",
         "Variants per problem (500), or time of the whole sweep (60s, 10m, 1h); default: "
-        "10m, and 1m on the cpu device");
+        "10m, and 1m on the cpu device. With --model, choosing by tokens comes after it");
     arguments.value("--target", request_.target, "X",
                     "End a problem early when a further gain of 1-X is unlikely (0.98: 2 %)");
     arguments.choice(
