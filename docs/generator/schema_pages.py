@@ -17,8 +17,10 @@ def type_text(schema):
     if not isinstance(schema, dict):
         return "any" if schema else "nothing"
     if "$ref" in schema:
-        name = schema["$ref"].rpartition("/")[2]
-        return f"[{name}](#{name.lower()})"
+        file, _, pointer = schema["$ref"].partition("#")  # no file: of this schema
+        name = pointer.rpartition("/")[2]
+        page = file.removesuffix(".schema.json") + ".md" if file else ""
+        return f"[{name}]({page}#{name.lower()})"
     if "const" in schema:
         return _code(schema["const"])
     if "enum" in schema:

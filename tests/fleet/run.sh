@@ -127,9 +127,10 @@ done
 grep -q "sbatch --array=$killed $fleet/cpu/tasks.sbatch" "$work/status" || fail "status does not say how to go on"
 step "7 of 8 tasks are done"
 
-# What the status says, and the merge again.
+# What the status says, and the merges again: the first ones did not wait for the killed task.
 again=$(sbatch --parsable --array="$killed" "$fleet/cpu/tasks.sbatch")
-sbatch --dependency="afterany:$again" "$fleet/cpu/merge.sbatch" >/dev/null
+merge=$(sbatch --parsable --dependency="afterany:$again" "$fleet/cpu/merge.sbatch")
+sbatch --dependency="afterok:$merge" "$fleet/all.sbatch" >/dev/null
 cluster_wait 60 holds "all(t['state'] == 'done' for t in tasks) and gpu['merged']" ||
   fail "task $killed does not go on: $("$mgtune" fleet status "$fleet"; squeue)"
 cluster_wait 60 is_empty test || fail "jobs are left: $(squeue)"
