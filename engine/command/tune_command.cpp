@@ -187,15 +187,16 @@ class TuneCommand final : public Command {
     const TokenTuning& tokens = tuning.tokens;
     const bool has_tried = std::ranges::any_of(
         tuning.kernels, [](const TunedKernel& kernel) { return !kernel.decision.trials.empty(); });
+    fmt::format_to(out, "\nus per token: {:.1f} ", us(tokens.seconds_before));
     if (!has_tried) {
-      fmt::format_to(out, "\nnothing was tried: no sweep has found another variant within {:g} %\n",
+      fmt::format_to(out, "(nothing was tried: no sweep has found another variant within {:g} %)\n",
                      within_);
     } else if (tokens.went_back) {
-      fmt::format_to(out, "\nthe new picks together are not faster ({}), so nothing changes\n",
+      fmt::format_to(out, "before; the new picks together are not faster ({}), so none is kept\n",
                      gain_text(tokens.ratio));
     } else {
-      fmt::format_to(out, "\nus per token: {:.1f} before, {:.1f} now: {}\n",
-                     us(tokens.seconds_before), us(tokens.seconds_after), gain_text(tokens.ratio));
+      fmt::format_to(out, "before, {:.1f} now: {}\n", us(tokens.seconds_after),
+                     gain_text(tokens.ratio));
     }
     fmt::format_to(out, "{} pick{} of the method token stored in {}\n", tuning.picks,
                    tuning.picks == 1 ? "" : "s", options_.database);
