@@ -1,5 +1,7 @@
 #include "sweep/known_results.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "check/reference.h"
@@ -25,9 +27,11 @@ std::vector<std::string> common_kernels(const BuildRequest& request) {
   for (const MacroDefinition& macro : request.macros) {
     from.append(" ").append(macro.name).append("=").append(macro.text);
   }
-  for (const std::string& option : request.options) from += " " + option;
+  for (const std::string& option : request.options) from.append(" ").append(option);
   std::vector<std::string> kernels;
-  for (const std::string& kernel : request.kernels) kernels.push_back(kernel + " of " + from);
+  for (const std::string& kernel : request.kernels) {
+    kernels.push_back(fmt::format("{} of {}", kernel, from));
+  }
   return kernels;
 }
 
