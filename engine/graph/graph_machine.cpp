@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -11,6 +12,7 @@ namespace mgtune::engine {
 namespace {
 
 constexpr std::uint32_t kTimedReplays = 8;
+constexpr std::size_t kAllLaunches = std::numeric_limits<std::size_t>::max();
 
 }  // namespace
 
@@ -29,8 +31,7 @@ Result<std::unique_ptr<GraphMachine>> GraphMachine::create(std::span<const Progr
   MGTUNE_TRY(driver->status(driver->cuStreamCreate(&machine->stream_, CU_STREAM_DEFAULT),
                             "making the stream of a graph"));
   for (const Program& program : programs) {
-    MGTUNE_ASSIGN(const std::vector<std::uint32_t> order, machine->steps_->launch_order(program));
-    MGTUNE_ASSIGN(Graph graph, machine->capture(program, order.size()));
+    MGTUNE_ASSIGN(Graph graph, machine->capture(program, kAllLaunches));
     machine->graphs_.push_back({program, std::move(graph)});
   }
   return machine;
@@ -108,19 +109,17 @@ Result<std::vector<double>> GraphMachine::timed_step(const Program& program) {
   MGTUNE_ASSIGN(const std::vector<std::uint32_t> order, steps_->launch_order(program));
   MGTUNE_ASSIGN(const std::vector<Kept> state, kept_state(program));
   std::vector<double> seconds(program.instructions.size(), 0);
-  double before = 0;
+  double before = 0, without_last = 0;
   for (std::size_t count = 1; count < order.size(); ++count) {
     MGTUNE_ASSIGN(const Graph graph, capture(program, count));
     MGTUNE_ASSIGN(const double until_here, time_of(graph));
     seconds[order[count - 1]] = until_here - before;
     before = until_here;
+    if (count + 1 == order.size()) {
+      MGTUNE_ASSIGN(without_last, time_alone(graph, state));
+    }
   }
-  double without_last = 0;
-  if (order.size() > 1) {
-    MGTUNE_ASSIGN(const Graph graph, capture(program, order.size() - 1));
-    MGTUNE_ASSIGN(without_last, time_alone(graph, state));
-  }
-  MGTUNE_ASSIGN(const Graph whole, capture(program, order.size()));
+  MGTUNE_ASSIGN(const Graph whole, capture(program, kAllLaunches));
   MGTUNE_ASSIGN(const double with_last, time_alone(whole, state));
   seconds[order.back()] = with_last - without_last;
   return seconds;
@@ -150,8 +149,7 @@ Status GraphMachine::choose_variant(const KernelCall& call, const std::string& v
   MGTUNE_TRY(steps_->choose_variant(call, variant));
   std::vector<ProgramGraph> graphs;
   for (const ProgramGraph& graph : graphs_) {
-    MGTUNE_ASSIGN(const std::vector<std::uint32_t> order, steps_->launch_order(graph.program));
-    MGTUNE_ASSIGN(Graph captured, capture(graph.program, order.size()));
+    MGTUNE_ASSIGN(Graph captured, capture(graph.program, kAllLaunches));
     graphs.push_back({graph.program, std::move(captured)});
   }
   graphs_ = std::move(graphs);
