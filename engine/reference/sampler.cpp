@@ -10,7 +10,8 @@ namespace mgtune::engine {
 std::int32_t argmax(std::span<const float> logits) {
   std::size_t best = 0;
   for (std::size_t i = 1; i < logits.size(); ++i) {
-    if (logits[i] > logits[best] || std::isnan(logits[best])) best = i;
+    const bool is_first_number = std::isnan(logits[best]) && !std::isnan(logits[i]);
+    if (logits[i] > logits[best] || is_first_number) best = i;
   }
   return static_cast<std::int32_t>(best);
 }
@@ -39,6 +40,7 @@ std::int32_t sample_token(std::span<const float> logits, float temperature, floa
     std::size_t kept = 0;
     while (kept < candidates.size() && sum < wanted) sum += candidates[kept++].weight;
     candidates.resize(kept);
+    std::ranges::sort(candidates, std::less<>(), &Candidate::token);
   }
   double rest = sum * uniform;
   for (const Candidate& candidate : candidates) {

@@ -240,6 +240,20 @@ Maybe argmax_call(const Program& program, const Instruction& i) {
       .call();
 }
 
+Maybe sample_call(const Program& program, const Instruction& i) {
+  CallMaker make(program, i, "sample.forward");
+  if (i.in > 4'194'304) return {};  // the sums of more weights could overflow
+  return make.assign("T", make.dtype(Operand::input))
+      .optional("positions", Operand::positions)
+      .optional("lengths", Operand::lengths)
+      .dim("rows", i.rows)
+      .dim("columns", i.in)
+      .defaults({"x_stride"})
+      .tensors({Operand::input, Operand::sampling, Operand::tokens, Operand::positions,
+                Operand::lengths})
+      .call();
+}
+
 }  // namespace
 
 std::string text_of(const KernelCall& call) {
@@ -262,9 +276,10 @@ std::optional<KernelCall> kernel_call(const Program& program, const Instruction&
       return attention_call(program, instruction);
     case Opcode::argmax:
       return argmax_call(program, instruction);
+    case Opcode::sample:
+      return sample_call(program, instruction);
     case Opcode::attention_partial:
     case Opcode::attention_reduce:
-    case Opcode::sample:
     case Opcode::copy:
     case Opcode::zero:
     case Opcode::barrier:

@@ -70,6 +70,20 @@ TEST_F(MgengineTest, ASeedGivesTheSameTextAgain) {
   EXPECT_NE(text("1"), text("2"));
 }
 
+// The kernel that samples chooses what the host would choose.
+TEST_F(MgengineTest, SamplesByTheWaySteps) {
+  const auto text = [&](MgtuneProgram::Words more) {
+    MgtuneProgram::Words words = {"generate", "--model",       stories_, "--tokens",
+                                  "15",       "--temperature", "0.8",    "--top-p",
+                                  "0.9",      "--seed",        "7"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Ended ended = run(words);
+    EXPECT_EQ(ended.exit_code, 0) << ended;
+    return ended.out;
+  };
+  EXPECT_EQ(text({"--way", "steps", "--device", "cpu"}), text({}));
+}
+
 TEST_F(MgengineTest, HelpDescribesEveryCommand) {
   EXPECT_EQ(run({}).out, run({"--help"}).out);
   for (const std::string command : {"generate", "bench", "tune", "verify", "show"}) {

@@ -11,6 +11,7 @@
 #include "family/variant.h"
 #include "generate/generator.h"
 #include "graph/graph_machine.h"
+#include "reference/sampler.h"
 #include "steps/steps_machine.h"
 #include "system/file_system.h"
 #include "tests/helpers/engine_models.h"
@@ -25,15 +26,18 @@ constexpr Precision kAllBf16 = {DType::bf16, DType::bf16, DType::f32, DType::bf1
 
 class EngineOnGpu : public RealGpuTest {
  protected:
-  static std::string tell(const MachineFactory& machine) {
+  static std::string tell(const MachineFactory& machine, float temperature = 0) {
     SessionOptions options;
     options.machine = machine;
+    options.sample = temperature > 0;
     Session session = test_session("stories260K", options);
     const auto tokenizer = must(open_tokenizer(model_path("stories260K/tok512.bin"), 512));
     const std::vector<std::int32_t> prompt = must(tokenizer->encode("Once upon a time"));
     std::string text = "Once upon a time";
     GenerateOptions generation;
     generation.tokens = static_cast<std::uint32_t>(201 - prompt.size());
+    generation.temperature = temperature;
+    generation.top_p = 0.9F;
     must(generate(session, *tokenizer, prompt, generation,
                   [&](std::string_view piece) { text += piece; }));
     return text;
@@ -82,6 +86,48 @@ class EngineOnGpu : public RealGpuTest {
 TEST_F(EngineOnGpu, StepsTellTheGoldenText) { EXPECT_EQ(tell(steps_factory({})), golden()); }
 
 TEST_F(EngineOnGpu, GraphTellsTheGoldenText) { EXPECT_EQ(tell(graph_factory({})), golden()); }
+
+// The host writes only the random numbers. The reference samples the same text.
+TEST_F(EngineOnGpu, GraphSamples) {
+  const std::string text = tell(graph_factory({}), 0.8F);
+  EXPECT_NE(text, golden());
+  EXPECT_EQ(tell(graph_factory({}), 0.8F), text);
+  EXPECT_EQ(tell(steps_factory({}), 0.8F), text);
+  EXPECT_EQ(tell({}, 0.8F), text);
+}
+
+// A whole vocabulary of Llama 3, at every temperature and top-p, beside the reference.
+TEST_F(EngineOnGpu, SamplesFromALargeVocabulary) {
+  ModelConfig config = wide();
+  config.layers = 1;
+  config.vocabulary = 128256;
+  SessionOptions options;
+  options.precision = kAllBf16;
+  options.rows = 8;
+  options.sample = true;
+  options.machine = graph_factory({});
+  Session session = must(Session::create_random(config, options, 3));
+  std::vector<std::int32_t> tokens(8, 5);
+  int seen = 0;
+  for (int i = 0; i < 6; ++i) {
+    std::vector<Sampling> rows;
+    for (int row = 0; row < 8; ++row) {
+      const float number = static_cast<float>((i * 8 + row) * 29 % 64) / 64;
+      rows.push_back(
+          {row == 0 ? 0.0F : 0.3F * static_cast<float>(row), row % 2 == 0 ? 0.9F : 1.0F, number});
+    }
+    ASSERT_TRUE(session.set_sampling(rows).ok());
+    ASSERT_TRUE(session.step(tokens).ok());
+    tokens = must(session.next_tokens());
+    for (std::uint32_t row = 0; row < 8; ++row) {
+      const Sampling& how = rows[row];
+      const std::vector<float> logits = must(session.logits(row));
+      EXPECT_EQ(tokens[row], sample_token(logits, how.temperature, how.top_p, how.uniform)) << row;
+      seen += tokens[row] == argmax(logits) ? 0 : 1;
+    }
+  }
+  EXPECT_GT(seen, 20);
+}
 
 TEST_F(EngineOnGpu, GraphAndStepsGiveEqualBitsInEveryRun) {
   const std::vector<float> first = logits_of(graph_factory({}), 40);

@@ -132,6 +132,8 @@ const std::map<std::string, std::vector<std::string>>& more_problems() {
       {"gemm.forward", kMoreGemm},
       {"argmax.forward",
        {"rows=1,columns=500", "rows=1,columns=3", "rows=2,columns=1001", "rows=1,columns=16384"}},
+      {"sample.forward",
+       {"rows=1,columns=500", "rows=1,columns=3", "rows=2,columns=1001", "rows=1,columns=16384"}},
       {"embedding.forward",
        {"rows=2,columns=72,vocabulary=3", "rows=2,columns=12,vocabulary=3,capacity=2,table=true",
         "rows=2,columns=3,vocabulary=3"}},

@@ -1,6 +1,6 @@
-// embedding.forward, argmax.forward, layernorm.forward and token_attention.forward on the cpu
-// device: variants over edge shapes, by the tuner's own check. And that their ladders serve every
-// problem.
+// embedding.forward, argmax.forward, sample.forward, layernorm.forward and token_attention.forward
+// on the cpu device: variants over edge shapes, by the tuner's own check. And that their ladders
+// serve every problem.
 
 #include <gtest/gtest.h>
 
@@ -43,6 +43,20 @@ TEST(ArgmaxForward, EqualsTheReference) {
       {"keys BLOCKS=32 THREADS=256 VEC=1 UNROLL=1 PDL=false",
        {"rows=2,columns=1,T=f32", "rows=1,columns=300,positions=true,T=f32"}},
       {"keys BLOCKS=1 THREADS=128 VEC=8 UNROLL=4 PDL=false", {"rows=2,columns=5000,T=bf16"}},
+  });
+  expect_ladder_serves(check, {"rows=1,columns=128256,T=f32", "rows=8,columns=50257,T=f32",
+                               "rows=1,columns=1,T=bf16", "rows=1,columns=512,T=f32"});
+}
+
+// Every temperature and top-p of the fill, one block and several, blocks and threads without
+// columns, rows of one element.
+TEST(SampleForward, EqualsTheReference) {
+  OperatorCheck check("sample.forward");
+  check.expect_right(std::vector<std::pair<std::string, std::vector<std::string>>>{
+      {"levels BLOCKS=16 THREADS=128 VEC=1 PDL=false",
+       {"rows=21,columns=1333,x_stride=1340,positions=true,lengths=true,T=f32",
+        "rows=3,columns=1,positions=true,T=f32", "rows=5,columns=130,T=bf16"}},
+      {"levels BLOCKS=1 THREADS=256 VEC=4 PDL=false", {"rows=20,columns=2048,lengths=true,T=f16"}},
   });
   expect_ladder_serves(check, {"rows=1,columns=128256,T=f32", "rows=8,columns=50257,T=f32",
                                "rows=1,columns=1,T=bf16", "rows=1,columns=512,T=f32"});

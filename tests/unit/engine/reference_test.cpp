@@ -155,15 +155,19 @@ TEST(ReferenceTest, SamplingFollowsTheProbabilities) {
   EXPECT_EQ(argmax(logits), 2);
   EXPECT_EQ(argmax(std::vector<float>{1, 3, 3}), 1);
   EXPECT_EQ(argmax(std::vector<float>{std::nanf(""), 3}), 1);
+  EXPECT_EQ(argmax(std::vector<float>{std::nanf(""), std::nanf("")}), 0);
   EXPECT_EQ(sample_token(logits, 0, 1, 0.01F), 2);
   EXPECT_EQ(sample_token(logits, 1, 1, 0.12F), 0);  // below 1/8
   EXPECT_EQ(sample_token(logits, 1, 1, 0.13F), 1);  // below 3/8
   EXPECT_EQ(sample_token(logits, 1, 1, 0.38F), 2);
   EXPECT_EQ(sample_token(logits, 1, 1, 0.9999F), 2);  // the last token is impossible
   // 5/8 and 2/8 reach 0.7, so the first token is cut off.
-  EXPECT_EQ(sample_token(logits, 1, 0.7F, 0.7F), 2);
-  EXPECT_EQ(sample_token(logits, 1, 0.7F, 0.72F), 1);
+  EXPECT_EQ(sample_token(logits, 1, 0.7F, 0.28F), 1);
+  EXPECT_EQ(sample_token(logits, 1, 0.7F, 0.29F), 2);
   EXPECT_EQ(sample_token(logits, 1, 0.1F, 0.99F), 2);
+  // Half of four equals.
+  EXPECT_EQ(sample_token(std::vector<float>(4, 3), 1, 0.5F, 0.51F), 1);
+  EXPECT_EQ(sample_token(std::vector<float>(4, 3), 1, 0.5F, 0.49F), 0);
 }
 
 }  // namespace

@@ -16,6 +16,8 @@
 #include "family/variant.h"
 #include "generate/generator.h"
 #include "graph/graph_machine.h"
+#include "program/text_form.h"
+#include "reference/sampler.h"
 #include "system/file_system.h"
 #include "tests/helpers/engine_models.h"
 #include "tests/helpers/environment_variable.h"
@@ -160,6 +162,84 @@ TEST_F(StepsMachineTest, LaunchesNormsOfTheirOwn) {
   Session session = test_session("gpt2", options);
   EXPECT_EQ(steps_of(session).host_count(), 0U);
   EXPECT_LT(largest_difference(session, expected_logits("gpt2")), 1e-4);
+}
+
+// Rows with different temperatures, one of them 0, and a number of their own for each step.
+TEST_F(StepsMachineTest, SamplesWhatTheReferenceSamples) {
+  SessionOptions options = on_cpu(3);
+  options.sample = true;
+  Session steps = test_session("stories260K", options);
+  EXPECT_EQ(steps_of(steps).host_count(), 0U);
+  options.machine = {};
+  Session reference = test_session("stories260K", options);
+  std::vector<std::int32_t> tokens = {1, 1, 1};
+  for (int i = 0; i < 12; ++i) {
+    const float number = static_cast<float>(i * 37 % 64) / 64;
+    const std::vector<Sampling> rows = {{0.8F, 0.9F, number}, {0, 1, number}, {1.5F, 1, number}};
+    std::vector<std::int32_t> next;
+    for (Session* const session : {&reference, &steps}) {
+      ASSERT_TRUE(session->set_sampling(rows).ok());
+      ASSERT_TRUE(session->step(tokens).ok());
+      const std::vector<std::int32_t> chosen = must(session->next_tokens());
+      EXPECT_EQ(chosen[1], argmax(must(session->logits(1))));
+      if (session == &steps) {
+        EXPECT_EQ(chosen, next) << i;
+      }
+      next = chosen;
+    }
+    tokens = next;
+  }
+  const Program& program = steps.programs()[0];
+  const std::uint32_t last = static_cast<std::uint32_t>(program.instructions.size()) - 1;
+  ASSERT_EQ(program.instructions[last].opcode, Opcode::sample);
+  for (const auto& difference : must(steps_of(steps).step_compared(program, std::span(&last, 1)))) {
+    EXPECT_EQ(difference.error, 0) << program.buffers[difference.buffer].name;
+  }
+}
+
+// Numbers that are spread evenly give each token as often as its probability says.
+TEST_F(StepsMachineTest, SamplesFollowTheProbabilities) {
+  const Program program = must(program_from_text(
+      "mgengine program 1\nrows=8 capacity=4 positions=4 vocabulary=5 queues=1 counters=0\n"
+      "buffer tokens state i32 8 @0\nbuffer sampling state f32 24 @256\n"
+      "buffer logits state f32 40 @512\n"
+      "sample rows=8 in=5 input=logits sampling=sampling tokens=tokens\n"));
+  const auto machine = must(StepsMachine::create(std::span(&program, 1), {}, {"cpu"}));
+  ASSERT_EQ(machine->host_count(), 0U);
+  const auto write = [&](int buffer, const auto& values) {
+    const auto& to = program.buffers[static_cast<std::size_t>(buffer)];
+    ASSERT_TRUE(machine->write(to, std::as_bytes(std::span(values))).ok());
+  };
+  // In parts of 80 at a temperature of 1: 10, 30, 0, 20 and 20.
+  std::vector<float> logits;
+  for (int row = 0; row < 8; ++row) {
+    for (const float part : {1.0F, 3.0F, 0.0F, 2.0F, 2.0F}) logits.push_back(std::log(part));
+  }
+  write(2, logits);
+  const auto counts_of = [&](float temperature, float top_p) {
+    std::vector<int> counts(5);
+    for (int i = 0; i < 10; ++i) {
+      std::vector<float> sampling;
+      for (int row = 0; row < 8; ++row) {
+        const float number = (static_cast<float>(i * 8 + row) + 0.5F) / 80;
+        sampling.insert(sampling.end(), {temperature, top_p, number});
+      }
+      write(1, sampling);
+      EXPECT_TRUE(machine->step(program).ok());
+      std::vector<std::int32_t> tokens(8);
+      EXPECT_TRUE(
+          machine->read(program.buffers[0], std::as_writable_bytes(std::span(tokens))).ok());
+      for (const std::int32_t token : tokens) ++counts[static_cast<std::size_t>(token)];
+    }
+    return counts;
+  };
+  EXPECT_EQ(counts_of(1, 1), (std::vector<int>{10, 30, 0, 20, 20}));
+  EXPECT_EQ(counts_of(1, 0), counts_of(1, 1));
+  EXPECT_EQ(counts_of(0.5F, 1), (std::vector<int>{4, 40, 0, 18, 18}));  // 1, 9, 4 and 4 parts
+  EXPECT_EQ(counts_of(1, 0.8F), (std::vector<int>{0, 34, 0, 23, 23}));  // without the first token
+  EXPECT_EQ(counts_of(1, 0.6F), (std::vector<int>{0, 48, 0, 32, 0}));   // the first of two equals
+  EXPECT_EQ(counts_of(1, 1e-6F), (std::vector<int>{0, 80, 0, 0, 0}));
+  EXPECT_EQ(counts_of(0, 1), (std::vector<int>{0, 80, 0, 0, 0}));
 }
 
 // Any variant that is right gives the same tokens.
