@@ -18,8 +18,10 @@ double relative_error(DType dtype, std::span<const std::byte> before,
     if (!changed(result) && !changed(reference)) continue;
     const double got = element_as_double(result.data() + at, 0, dtype);
     const double wanted = element_as_double(reference.data() + at, 0, dtype);
-    if (std::isnan(got) && std::isnan(wanted)) continue;
-    if (std::isnan(got) || std::isnan(wanted)) return std::numeric_limits<double>::infinity();
+    if (!std::isfinite(got) || !std::isfinite(wanted)) {
+      if (got == wanted || (std::isnan(got) && std::isnan(wanted))) continue;
+      return std::numeric_limits<double>::infinity();
+    }
     of_difference += (got - wanted) * (got - wanted);
     of_reference += wanted * wanted;
   }

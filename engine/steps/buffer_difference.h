@@ -16,8 +16,9 @@ struct BufferDifference {
   double error = 0;  // the L2 norm of the difference, relative to that of the reference
 };
 
-// The error over the elements that either result has changed. NaN counts as infinitely wrong,
-// unless both have it. `before`, `result` and `reference` have the same size.
+// The error over the elements that either result has changed. NaN and infinities count as
+// infinitely wrong, unless both have the same. `before`, `result` and `reference` have the same
+// size.
 double relative_error(DType dtype, std::span<const std::byte> before,
                       std::span<const std::byte> result, std::span<const std::byte> reference);
 

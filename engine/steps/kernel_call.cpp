@@ -228,6 +228,53 @@ Maybe attention_call(const Program& program, const Instruction& i) {
       .call();
 }
 
+Maybe partial_call(const Program& program, const Instruction& i) {
+  CallMaker make(program, i, "token_attention.partial");
+  const DType dtype = make.dtype(Operand::keys);
+  if (!make.are_all(dtype, {Operand::input, Operand::values}) || i.head_dim > 256) return {};
+  return make.assign("T", dtype)
+      .assign("head_dim", i.head_dim)
+      .dim("rows", i.rows)
+      .dim("heads", i.heads)
+      .dim("kv_heads", i.kv_heads)
+      .dim("capacity", i.capacity)
+      .dim("window", i.window)
+      .dim("splits", i.splits)
+      .tensors({Operand::input, Operand::keys, Operand::values, Operand::lengths, Operand::output,
+                Operand::statistics})
+      .scalar(i.scale)
+      .call();
+}
+
+Maybe reduce_call(const Program& program, const Instruction& i) {
+  CallMaker make(program, i, "token_attention.reduce");
+  if (i.head_dim > 65536) return {};
+  return make.assign("Y", make.dtype(Operand::output))
+      .dim("rows", i.rows)
+      .dim("heads", i.heads)
+      .dim("splits", i.splits)
+      .dim("head_dim", i.head_dim)
+      .tensors({Operand::input, Operand::statistics, Operand::output})
+      .call();
+}
+
+KernelCall copy_call(const Program& program, const Instruction& i) {
+  CallMaker make(program, i, "elements.copy");
+  return make.assign("X", make.dtype(Operand::input))
+      .assign("Y", make.dtype(Operand::output))
+      .dim("count", std::int64_t{i.rows} * i.out)
+      .tensors({Operand::input, Operand::output})
+      .call();
+}
+
+KernelCall zero_call(const Program& program, const Instruction& i) {
+  CallMaker make(program, i, "elements.zero");
+  return make.assign("Y", make.dtype(Operand::output))
+      .dim("count", std::int64_t{i.rows} * i.out)
+      .tensor(Operand::output)
+      .call();
+}
+
 Maybe argmax_call(const Program& program, const Instruction& i) {
   CallMaker make(program, i, "argmax.forward");
   return make.assign("T", make.dtype(Operand::input))
@@ -274,14 +321,18 @@ std::optional<KernelCall> kernel_call(const Program& program, const Instruction&
                                   : linear_call(program, instruction);
     case Opcode::attention:
       return attention_call(program, instruction);
+    case Opcode::attention_partial:
+      return partial_call(program, instruction);
+    case Opcode::attention_reduce:
+      return reduce_call(program, instruction);
+    case Opcode::copy:
+      return copy_call(program, instruction);
+    case Opcode::zero:
+      return zero_call(program, instruction);
     case Opcode::argmax:
       return argmax_call(program, instruction);
     case Opcode::sample:
       return sample_call(program, instruction);
-    case Opcode::attention_partial:
-    case Opcode::attention_reduce:
-    case Opcode::copy:
-    case Opcode::zero:
     case Opcode::barrier:
       break;
   }

@@ -87,6 +87,24 @@ TEST_F(EngineOnGpu, StepsTellTheGoldenText) { EXPECT_EQ(tell(steps_factory({})),
 
 TEST_F(EngineOnGpu, GraphTellsTheGoldenText) { EXPECT_EQ(tell(graph_factory({})), golden()); }
 
+// Attention over parts of the keys, as programs for several workers have it.
+TEST_F(EngineOnGpu, GraphSplitsAttention) {
+  SessionOptions options;
+  options.workers = 132;
+  options.machine = graph_factory({});
+  Session graph = test_session("stories260K", options);
+  Session reference = test_session("stories260K", {});
+  EXPECT_EQ(graph.programs()[0].instructions[2].opcode, Opcode::attention_partial);
+  std::vector<std::int32_t> token = {1}, expected = {1};
+  for (int i = 0; i < 200; ++i) {
+    ASSERT_TRUE(graph.step(token).ok());
+    ASSERT_TRUE(reference.step(expected).ok());
+    token = must(graph.next_tokens());
+    expected = must(reference.next_tokens());
+    ASSERT_EQ(token, expected) << i;
+  }
+}
+
 // The host writes only the random numbers. The reference samples the same text.
 TEST_F(EngineOnGpu, GraphSamples) {
   const std::string text = tell(graph_factory({}), 0.8F);

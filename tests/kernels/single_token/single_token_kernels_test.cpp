@@ -90,5 +90,50 @@ TEST(TokenAttentionForward, EqualsTheReference) {
                                "rows=8,heads=16,kv_heads=8,head_dim=256,capacity=9,T=f16"});
 }
 
+// Parts of equal size, a short last one and empty ones; more parts than keys; a window.
+TEST(TokenAttentionPartial, EqualsTheReference) {
+  OperatorCheck check("token_attention.partial");
+  check.expect_right(std::vector<std::pair<std::string, std::vector<std::string>>>{
+      {"chunks THREADS=128 VEC=4 PDL=false",
+       {"rows=3,heads=4,kv_heads=2,head_dim=8,capacity=300,splits=2,T=f32",
+        "rows=1,heads=1,kv_heads=1,head_dim=8,capacity=1,splits=4,T=f32",
+        "rows=4,heads=2,kv_heads=1,head_dim=8,capacity=300,window=130,splits=7,T=f32"}},
+      {"chunks THREADS=128 VEC=1 PDL=false",
+       {"rows=2,heads=3,kv_heads=3,head_dim=127,capacity=5,splits=3,T=bf16"}},
+  });
+  expect_ladder_serves(check,
+                       {"rows=1,heads=12,kv_heads=12,head_dim=64,capacity=1024,splits=4,T=f32",
+                        "rows=1,heads=1,kv_heads=1,head_dim=1,capacity=1,splits=1,T=bf16",
+                        "rows=8,heads=16,kv_heads=8,head_dim=256,capacity=9,splits=256,T=f16"});
+}
+
+TEST(TokenAttentionReduce, EqualsTheReference) {
+  OperatorCheck check("token_attention.reduce");
+  check.expect_right(std::vector<std::pair<std::string, std::vector<std::string>>>{
+      {"columns THREADS=64 PDL=false",
+       {"rows=3,heads=4,splits=5,head_dim=129,Y=f32", "rows=1,heads=1,splits=1,head_dim=1,Y=f16",
+        "rows=2,heads=1,splits=256,head_dim=8,Y=bf16"}},
+  });
+  expect_ladder_serves(check, {"rows=8,heads=12,splits=11,head_dim=64,Y=f32"});
+}
+
+TEST(ElementsCopy, EqualsTheReference) {
+  OperatorCheck check("elements.copy");
+  check.expect_right(std::vector<std::pair<std::string, std::vector<std::string>>>{
+      {"flat THREADS=64 VEC=4 PDL=false", {"count=516,X=f32,Y=bf16", "count=4,X=f16,Y=f32"}},
+      {"flat THREADS=64 VEC=1 PDL=false", {"count=131,X=bf16", "count=1,X=f32"}},
+  });
+  expect_ladder_serves(check, {"count=1,X=f32", "count=4096,X=bf16,Y=f32"});
+}
+
+TEST(ElementsZero, EqualsTheReference) {
+  OperatorCheck check("elements.zero");
+  check.expect_right(std::vector<std::pair<std::string, std::vector<std::string>>>{
+      {"flat THREADS=64 VEC=8 PDL=false", {"count=520,Y=bf16"}},
+      {"flat THREADS=64 VEC=1 PDL=false", {"count=131,Y=f32", "count=1,Y=f16"}},
+  });
+  expect_ladder_serves(check, {"count=1,Y=f32", "count=4096,Y=bf16"});
+}
+
 }  // namespace
 }  // namespace mgtune

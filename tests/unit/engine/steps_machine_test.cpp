@@ -269,14 +269,67 @@ TEST_F(StepsMachineTest, RunsAChosenVariant) {
   EXPECT_EQ(reference.machine().choose_variant(kernel->call, text).code(), StatusCode::unsupported);
 }
 
-// Attention over parts has no kernel.
+// The keys in 4 parts, of which the first positions leave some empty, and with a window.
+TEST_F(StepsMachineTest, ComparesAttentionOverPartsWithTheReference) {
+  ModelConfig config;
+  config.layers = 1;
+  config.width = 48;
+  config.heads = 4;
+  config.kv_heads = 2;
+  config.head_dim = 12;
+  config.inner = 40;
+  config.vocabulary = 40;
+  config.positions = 200;
+  config.window = 6;
+  SessionOptions options = on_cpu(2);
+  options.workers = 100;
+  Session session = must(Session::create_random(config, options, 1));
+  const auto is_partial = [](const Instruction& instruction) {
+    return instruction.opcode == Opcode::attention_partial && instruction.splits == 4;
+  };
+  EXPECT_TRUE(std::ranges::any_of(session.programs()[0].instructions, is_partial));
+  EXPECT_EQ(steps_of(session).host_count(), 0U);
+  expect_equal_instructions(session);
+  options = on_cpu();
+  options.workers = 100;
+  Session parts = test_session("stories260K", options);
+  EXPECT_EQ(steps_of(parts).host_count(), 0U);
+  Session reference = test_session("stories260K", {});
+  EXPECT_EQ(first_tokens(parts, 8), first_tokens(reference, 8));
+}
+
+TEST_F(StepsMachineTest, CopiesAndZeros) {
+  const Program program = must(program_from_text(
+      "mgengine program 1\nrows=2 capacity=4 positions=4 vocabulary=5 queues=1 counters=0\n"
+      "buffer x state f32 6 @0\nbuffer y state bf16 6 @256\nbuffer z state f16 6 @512\n"
+      "copy rows=2 out=3 input=x output=y\nzero rows=2 out=3 output=z\n"));
+  const auto machine = must(StepsMachine::create(std::span(&program, 1), {}, {"cpu"}));
+  EXPECT_EQ(machine->host_count(), 0U);
+  const std::vector<float> x = {1, -2, 3.140625F, 4, 5, 6};
+  ASSERT_TRUE(machine->write(program.buffers[0], std::as_bytes(std::span(x))).ok());
+  const std::vector<std::byte> poison(12, std::byte{0xff});
+  ASSERT_TRUE(machine->write(program.buffers[2], poison).ok());
+  const auto differences = must(machine->step_compared(program, {}));
+  ASSERT_EQ(differences.size(), 2U);
+  EXPECT_EQ(differences[0].error, 0);
+  EXPECT_EQ(differences[1].error, 0);
+  std::vector<std::byte> z(12);
+  ASSERT_TRUE(machine->read(program.buffers[2], z).ok());
+  EXPECT_EQ(z, std::vector<std::byte>(12));
+  std::vector<std::byte> y(12);
+  ASSERT_TRUE(machine->read(program.buffers[1], y).ok());
+  EXPECT_EQ(element_as_double(y.data(), 2, DType::bf16), 3.140625);
+}
+
+// No kernel appends to caches of another dtype than the queries have.
 TEST_F(StepsMachineTest, LetsTheHostExecuteWhatNoKernelDoes) {
   SessionOptions options = on_cpu();
-  options.workers = 100;
+  options.precision = {DType::f32, DType::f32, DType::f32, DType::f16};
   Session session = test_session("stories260K", options);
   EXPECT_GT(steps_of(session).host_count(), 0U);
   EXPECT_GT(steps_of(session).kernel_count(), steps_of(session).host_count());
-  Session reference = test_session("stories260K", {});
+  options.machine = {};
+  Session reference = test_session("stories260K", options);
   EXPECT_EQ(first_tokens(session, 5), first_tokens(reference, 5));
 }
 
@@ -329,6 +382,9 @@ TEST(BufferDifference, IsRelativeToWhatChanged) {
   EXPECT_GT(error({100, 1}, {100, 1}, {100, 2}), 0);  // not written
   EXPECT_EQ(error({1}, {NAN}, {2}), HUGE_VAL);
   EXPECT_EQ(error({1}, {NAN}, {NAN}), 0);
+  EXPECT_EQ(error({1, 1}, {-HUGE_VALF, 2}, {-HUGE_VALF, 2}), 0);
+  EXPECT_EQ(error({1}, {-HUGE_VALF}, {HUGE_VALF}), HUGE_VAL);
+  EXPECT_EQ(error({1}, {5}, {HUGE_VALF}), HUGE_VAL);
   EXPECT_EQ(error({1}, {1}, {0}), HUGE_VAL);
 }
 
