@@ -6,7 +6,8 @@
 
 PyTorch runs the model of Hugging Face transformers with a static cache, compiled with torch.compile in the mode max-autotune-no-cudagraphs. A whole
 token, from the embedding to the choice of the next token, is one CUDA graph, as it is in mgengine. So is the eager model. Both sides take runs of
-tokens one after the other, and the time of a token is the median over runs.
+tokens one after the other, and the time of a token is the median over runs. The positions are 1, 128, 512 and 2,047, or the last one of a model
+with fewer.
 """
 import argparse
 import json
@@ -21,12 +22,18 @@ TOKENS = 16  # of a run
 RUNS = 20
 
 
-def torch_times(model_file, capacity, compiled):
+def positions_of(fields):
+    """The positions to time of a model with this config."""
+    last = fields.get("max_position_embeddings", fields.get("n_positions", POSITIONS[-1] + 1)) - 1
+    return sorted({min(position, last) for position in POSITIONS})
+
+
+def torch_times(fields, positions, compiled):
     """Microseconds a token at each position."""
     import torch
     import transformers
 
-    fields = json.loads(pathlib.Path(model_file).read_text())
+    capacity = max(positions) + 1
     config = transformers.AutoConfig.for_model(**fields)
     config._attn_implementation = "sdpa"
     torch.manual_seed(1)
@@ -59,7 +66,7 @@ def torch_times(model_file, capacity, compiled):
         with torch.cuda.graph(graph):
             run()
         times = {}
-        for at in POSITIONS:
+        for at in positions:
             first = min(at, capacity - TOKENS)
             seconds = []
             for i in range(RUNS + 1):
@@ -75,23 +82,25 @@ def torch_times(model_file, capacity, compiled):
     return times
 
 
-def engine_times(engine, model, bandwidth):
+def engine_times(engine, model, positions, bandwidth):
     command = [engine, "bench", "--model", model, "--random-weights", "--way", "graph", "--run", str(TOKENS), "--steps", str(RUNS), "--bandwidth",
-               str(bandwidth), "--positions", ",".join(map(str, POSITIONS)), "--json"]
+               str(bandwidth), "--positions", ",".join(map(str, positions)), "--json"]
     return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
 
 
 def measure(arguments):
     import torch
 
+    fields = json.loads(pathlib.Path(arguments.model).read_text())
+    positions = positions_of(fields)
     results = {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "model": pathlib.Path(arguments.model).stem,
                "bandwidth": arguments.bandwidth, "us": {}}
-    engine = engine_times(arguments.engine, arguments.model, arguments.bandwidth)
+    engine = engine_times(arguments.engine, arguments.model, positions, arguments.bandwidth)
     results["us"]["mgengine"] = {entry["position"]: entry["us_per_token"] for entry in engine["positions"]}
     results["bytes"] = {entry["position"]: entry["bytes"] for entry in engine["positions"]}
     for name, compiled in (("eager", False), ("torch.compile", True)):
         if compiled or not arguments.compiled_only:
-            results["us"][name] = torch_times(arguments.model, max(POSITIONS) + 1, compiled)
+            results["us"][name] = torch_times(fields, positions, compiled)
             torch.cuda.empty_cache()
         print(f"{name}: {results['us'].get(name)}", file=sys.stderr, flush=True)
     return results
@@ -102,7 +111,7 @@ def table(results):
     bytes_at = {int(at): value for at, value in results["bytes"].items()}
     yield "| model | position | mgengine | of the limit | torch.compile, in one graph | eager, in one graph |"
     yield "|---|---|---|---|---|---|"
-    for at in POSITIONS:
+    for at in sorted(bytes_at):
         limit = bytes_at[at] / (results["bandwidth"] * 1e3)
         ours = us["mgengine"][at]
         peers = [f"{us[name][at]:.0f} us ({us[name][at] / ours:.2f}x)" if name in us else "" for name in ("torch.compile", "eager")]

@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "command/model_arguments.h"
+#include "core/text.h"
 #include "generate/model_source.h"
 #include "json/json.h"
 #include "program/binary_form.h"
@@ -41,8 +42,9 @@ class ShowCommand final : public Command {
     arguments.integer("--capacity", token_positions_.capacity, 0, 1U << 30,
                       "Positions in the caches (0: all of the model; for kernels: up to the "
                       "largest of --positions)");
-    arguments.integer("--position", position_, 0, 1U << 30,
-                      "Print the program of the bucket that serves this position");
+    arguments.value("--position", position_, "N",
+                    "Print the program of the bucket that serves this position, or its kernels "
+                    "(default: 0; for kernels --positions)");
     arguments.integer("--queues", queues_, 1, 1024, "Queues that run at the same time");
     arguments.integer("--workers", workers_, 1, 1U << 20,
                       "Parallel units that attention should have work for");
@@ -53,7 +55,13 @@ class ShowCommand final : public Command {
   }
 
   Result<int> run() override {
+    if (!position_.empty() && !token_positions_.list.empty()) {
+      return invalid_argument("--position and --positions exclude each other");
+    }
     if (what_ == "kernels") return show_kernels();
+    if (!token_positions_.list.empty()) {
+      return invalid_argument("--positions is for show kernels; a program has one --position");
+    }
     if (is_json_) return invalid_argument("--json is for show kernels");
     if (model_.empty() == file_.empty()) {
       return invalid_argument("show program needs either --model PATH or --file FILE");
@@ -74,6 +82,10 @@ class ShowCommand final : public Command {
     }
     MGTUNE_ASSIGN(const ModelConfig config, open_config(model_));
     TokenPositions wanted = token_positions_;
+    if (!position_.empty()) {
+      MGTUNE_ASSIGN(const std::uint32_t position, position_or_zero());
+      wanted.list = std::to_string(position);
+    }
     MGTUNE_ASSIGN(const std::vector<std::uint32_t> positions, wanted.resolve(config));
     MGTUNE_ASSIGN(const ModelPrograms programs, programs_of_model(config, wanted.capacity));
     Catalog catalog(FileSystem::real());
@@ -134,14 +146,23 @@ class ShowCommand final : public Command {
     return make_programs(config, options);
   }
 
+  Result<std::uint32_t> position_or_zero() const {
+    if (position_.empty()) return 0;
+    const auto position = parse_number<std::uint32_t>(position_);
+    if (position && *position < 1U << 30) return *position;
+    return invalid_argument(
+        fmt::format("--position {}: that is not a position, such as 128", position_));
+  }
+
   Result<Program> program_of_model() const {
+    MGTUNE_ASSIGN(const std::uint32_t position, position_or_zero());
     MGTUNE_ASSIGN(const ModelConfig config, open_config(model_));
     MGTUNE_ASSIGN(ModelPrograms programs, programs_of_model(config, token_positions_.capacity));
     for (Program& program : programs.programs) {
-      if (position_ < program.positions) return std::move(program);
+      if (position < program.positions) return std::move(program);
     }
     return invalid_argument(fmt::format("--position {}: the caches have room for {} positions",
-                                        position_, programs.programs.back().positions));
+                                        position, programs.programs.back().positions));
   }
 
   std::string what_;
@@ -151,7 +172,7 @@ class ShowCommand final : public Command {
   std::string dtype_ = "bf16";
   std::uint32_t rows_ = 1;
   TokenPositions token_positions_;
-  std::uint32_t position_ = 0;
+  std::string position_;
   std::uint32_t queues_ = 1;
   std::uint32_t workers_ = 1;
   bool is_json_ = false;

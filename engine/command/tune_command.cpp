@@ -2,15 +2,19 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <iterator>
+#include <system_error>
 
 #include "command/model_arguments.h"
 #include "core/text.h"
+#include "device/device_lock.h"
 #include "device/registry.h"
 #include "generate/model_source.h"
 #include "json/json.h"
 #include "program/operation.h"
+#include "source/tuned_source.h"
 #include "store/store.h"
 #include "tune/tune_model.h"
 
@@ -71,8 +75,10 @@ class TuneCommand final : public Command {
            "token. This command takes the kernels of the model that cost most first. It tries the\n"
            "variants that sweeps found fast in whole tokens, and keeps one if tokens get faster "
            "by\n"
-           "more than the noise. The picks are stored under the method 'token', which programs\n"
-           "prefer to all others until this command decides again. Tokens run by the way graph, "
+           "more than the noise. Each pick is stored when it is decided, under the method "
+           "'token',\n"
+           "which programs prefer to all others until this command decides again. Tokens run by "
+           "the way graph, "
            "on\n"
            "the device cpu by the way steps.";
   }
@@ -101,9 +107,7 @@ class TuneCommand final : public Command {
   Result<int> run() override {
     MGTUNE_ASSIGN(const ModelConfig config, open_config(model_.model));
     MGTUNE_ASSIGN(options_.positions, positions_.resolve(config));
-    if (options_.database.empty()) {
-      MGTUNE_ASSIGN(options_.database, default_database_path());
-    }
+    MGTUNE_TRY(find_database());
     MGTUNE_ASSIGN(const std::vector<DeviceInfo> devices, select_devices(model_.device));
     if (devices.size() != 1) {
       return invalid_argument(fmt::format("--device {} names {} devices; a model runs on one",
@@ -112,13 +116,15 @@ class TuneCommand final : public Command {
     // So that a wrong word costs no time.
     MGTUNE_TRY(Store::open(options_.database, Store::Mode::read_only).status());
     const DeviceInfo& device = devices.front();
+    MGTUNE_ASSIGN(const DeviceLock lock,
+                  DeviceLock::acquire(DeviceLock::default_directory(device.kind), device.id));
     model_.way = device.kind == DeviceKind::cpu ? "steps" : "graph";
     options_.command = command_text();
     options_.max_ratio = 1 + within_ / 100;
     SessionOptions options;
     options.rows = rows_;
     options.capacity = positions_.capacity;
-    MGTUNE_ASSIGN(Session session, model_.session(options, has_random_weights_, options_.database));
+    MGTUNE_ASSIGN(Session session, model_.session(options, has_random_weights_, options_.source));
     MGTUNE_ASSIGN(const ModelTuning tuning,
                   tune_model(session, device, options_,
                              [](const TunedKernel& kernel, const TokenTrial& trial) {
@@ -129,6 +135,21 @@ class TuneCommand final : public Command {
   }
 
  private:
+  // The session runs what programs run. They read the installed tables too, unless a file is named
+  // that is not the user's own database.
+  Status find_database() {
+    const Result<std::string> usual = default_database_path();
+    if (options_.database.empty()) {
+      MGTUNE_TRY(usual.status());
+      options_.database = *usual;
+    }
+    std::error_code ignored;
+    const bool is_usual = usual.ok() && only_source("").empty() &&
+                          std::filesystem::equivalent(*usual, options_.database, ignored);
+    options_.source = is_usual ? "" : options_.database;
+    return {};
+  }
+
   std::string command_text() const {
     std::string text =
         fmt::format("mgengine tune --model {} --dtype {} --positions {} --capacity {} --batch {}",
@@ -181,7 +202,7 @@ class TuneCommand final : public Command {
     const auto unswept = std::ranges::count_if(
         tuning.kernels, [](const TunedKernel& kernel) { return kernel.method.empty(); });
     if (unswept > 0) {
-      fmt::format_to(out, "\n{} kernel{} not swept here (share 0), so nothing was tried\n", unswept,
+      fmt::format_to(out, "\n{} kernel{} not swept here, so nothing was tried\n", unswept,
                      unswept == 1 ? " was" : "s were");
     }
     const TokenTuning& tokens = tuning.tokens;

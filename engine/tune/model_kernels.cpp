@@ -21,8 +21,12 @@ Result<ModelKernel> kernel_of(KernelCall call, Catalog& catalog) {
   MGTUNE_ASSIGN(Problem problem, bind_problem(*op, words));
   MGTUNE_ASSIGN(const std::int64_t bytes, op->bytes.evaluate(problem.slots));
   MGTUNE_ASSIGN(const std::int64_t flops, op->flops.evaluate(problem.slots));
-  return ModelKernel{std::move(call), std::move(problem), 0, static_cast<double>(bytes),
-                     static_cast<double>(flops)};
+  ModelKernel kernel;
+  kernel.call = std::move(call);
+  kernel.problem = std::move(problem);
+  kernel.bytes = static_cast<double>(bytes);
+  kernel.flops = static_cast<double>(flops);
+  return kernel;
 }
 
 }  // namespace
@@ -30,13 +34,9 @@ Result<ModelKernel> kernel_of(KernelCall call, Catalog& catalog) {
 std::vector<Program> programs_at(std::span<const Program> programs,
                                  std::span<const std::uint32_t> positions) {
   std::vector<Program> found;
-  std::uint32_t begin = 0;
-  for (const Program& program : programs) {
-    const bool serves_one = std::ranges::any_of(positions, [&](std::uint32_t position) {
-      return position >= begin && position < program.positions;
-    });
-    if (serves_one) found.push_back(program);
-    begin = program.positions;
+  for (const std::uint32_t position : positions) {
+    found.push_back(*std::ranges::find_if(
+        programs, [&](const Program& program) { return position < program.positions; }));
   }
   return found;
 }
@@ -59,6 +59,8 @@ Result<std::vector<ModelKernel>> model_kernels(std::span<const Program> programs
     }
     for (const auto& [place, count] : counts) {
       kernels[place].count = std::max(kernels[place].count, count);
+      kernels[place].mean_count +=
+          static_cast<double>(count) / static_cast<double>(programs.size());
     }
   }
   std::ranges::stable_sort(kernels, std::greater(),

@@ -20,15 +20,17 @@ struct ModelKernel {
   KernelCall call;
   Problem problem;
   std::uint32_t count = 0;      // launches per token, in the program that has most of them
+  double mean_count = 0;        // launches per token, the mean over the programs
   double bytes = 0, flops = 0;  // of one launch, by the costs of the operator
 };
 
-// The programs that serve one of the positions; all positions are in the caches.
+// The program of each of the positions, in their order; all positions are in the caches.
 std::vector<Program> programs_at(std::span<const Program> programs,
                                  std::span<const std::uint32_t> positions);
 
 // Those that move most bytes per token first. The programs must be valid; the catalog must outlive
-// the result. Instructions that the host executes are left out.
+// the result. Instructions that the host executes are left out. A program may occur several times:
+// it then has more weight in the mean.
 Result<std::vector<ModelKernel>> model_kernels(std::span<const Program> programs, Catalog& catalog);
 
 // A recording of the problems for 'mgtune sweep --shapes', as a program with MGTUNE_RECORD writes

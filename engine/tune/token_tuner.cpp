@@ -93,7 +93,9 @@ class TokenTuner {
   }
 
   // The picks against what ran before.
-  Status finish(std::span<const TokenChoices> kernels, TokenTuning& tuning) {
+  Status finish(std::span<const TokenChoices> kernels,
+                const std::function<Status(std::size_t, const TokenDecision&)>& decided,
+                TokenTuning& tuning) {
     std::vector<std::size_t> changed;
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       if (tuning.decisions[i].pick != kernels[i].now) changed.push_back(i);
@@ -121,7 +123,10 @@ class TokenTuner {
     if (is_faster) return {};
     tuning.went_back = true;
     tuning.seconds_after = tuning.seconds_before;
-    for (const std::size_t i : changed) tuning.decisions[i].pick = kernels[i].now;
+    for (const std::size_t i : changed) {
+      tuning.decisions[i].pick = kernels[i].now;
+      MGTUNE_TRY(decided(i, tuning.decisions[i]));
+    }
     return {};
   }
 
@@ -138,9 +143,10 @@ TokenRatio token_ratio(std::vector<double> ratios) {
   return {middle_of(ratios), ratios[rank - 1], ratios[ratios.size() - rank]};
 }
 
-Result<TokenTuning> tune_token(TokenClock& clock, std::span<const TokenChoices> kernels,
-                               std::uint32_t rounds,
-                               const std::function<void(std::size_t, const TokenTrial&)>& report) {
+Result<TokenTuning> tune_token(
+    TokenClock& clock, std::span<const TokenChoices> kernels, std::uint32_t rounds,
+    const std::function<void(std::size_t, const TokenTrial&)>& report,
+    const std::function<Status(std::size_t, const TokenDecision&)>& decided) {
   TokenTuner tuner(clock, rounds);
   TokenTuning tuning;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
@@ -162,8 +168,9 @@ Result<TokenTuning> tune_token(TokenClock& clock, std::span<const TokenChoices> 
       MGTUNE_TRY(try_all(kernel.near(decision.pick, tried)));
     }
     tuning.decisions.push_back(std::move(decision));
+    MGTUNE_TRY(decided(i, tuning.decisions.back()));
   }
-  MGTUNE_TRY(tuner.finish(kernels, tuning));
+  MGTUNE_TRY(tuner.finish(kernels, decided, tuning));
   return tuning;
 }
 

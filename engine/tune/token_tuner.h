@@ -77,9 +77,12 @@ inline constexpr double kSmallestTokenGain = 0.001;
 // candidate that lost all but one of the first kMinRounds rounds is given up. A candidate that
 // does not run is passed over, unless the device is lost. At the end the picks run together
 // against what ran before; if they are not faster together, all go back. `rounds` is from
-// kMinRounds to kMaxRounds. `report` is called after each trial.
-Result<TokenTuning> tune_token(TokenClock& clock, std::span<const TokenChoices> kernels,
-                               std::uint32_t rounds,
-                               const std::function<void(std::size_t, const TokenTrial&)>& report);
+// kMinRounds to kMaxRounds. `report` is called after each trial. `decided` is called when all
+// candidates of a kernel have been tried, and at the end again for each pick that goes back. An
+// error that it returns ends the tuning.
+Result<TokenTuning> tune_token(
+    TokenClock& clock, std::span<const TokenChoices> kernels, std::uint32_t rounds,
+    const std::function<void(std::size_t, const TokenTrial&)>& report,
+    const std::function<Status(std::size_t, const TokenDecision&)>& decided);
 
 }  // namespace mgtune::engine

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "core/version.h"
@@ -25,13 +26,14 @@ namespace {
 struct KnownKernel {
   ModelKernel kernel;
   MeasuredKernel measured;
-  std::string now;  // "": no variant serves the problem here
+  std::string now;      // "": no variant serves the problem here
+  double tuned_ns = 0;  // of `now`, by the tuned row that chose it; 0: there is none
 
   double now_ns() const {
     const MeasuredVariant* const variant = measured.find(now);
-    return variant == nullptr ? 0 : variant->median_ns;
+    return variant == nullptr ? tuned_ns : variant->median_ns;
   }
-  double cost_ns() const { return now_ns() * kernel.count; }
+  double cost_ns() const { return now_ns() * kernel.mean_count; }
 };
 
 class SessionClock final : public TokenClock {
@@ -70,11 +72,11 @@ class SessionClock final : public TokenClock {
 };
 
 Result<std::vector<KnownKernel>> know_kernels(const std::vector<Program>& programs,
-                                              const DeviceInfo& device, const std::string& database,
+                                              const DeviceInfo& device, const TuneOptions& options,
                                               Catalog& catalog) {
   MGTUNE_ASSIGN(std::vector<ModelKernel> kernels, model_kernels(programs, catalog));
-  MGTUNE_ASSIGN(TunedSource source, open_tuned_sources(database, catalog, device));
-  MGTUNE_ASSIGN(Store store, Store::open(database, Store::Mode::read_only));
+  MGTUNE_ASSIGN(TunedSource source, open_tuned_sources(options.source, catalog, device));
+  MGTUNE_ASSIGN(Store store, Store::open(options.database, Store::Mode::read_only));
   std::vector<KnownKernel> known;
   bool is_any_measured = false;
   for (ModelKernel& kernel : kernels) {
@@ -83,7 +85,11 @@ Result<std::vector<KnownKernel>> know_kernels(const std::vector<Program>& progra
     const Operator& op = *kernel.problem.op;
     const std::vector<SelectedVariant> selected =
         select_variants(kernel.problem, device, evidence_of(op, catalog, source));
-    if (!selected.empty()) one.now = variant_text(op, selected.front().variant);
+    if (!selected.empty()) {
+      const SelectedVariant& first = selected.front();
+      one.now = variant_text(op, first.variant);
+      if (first.step == SelectionStep::exact) one.tuned_ns = first.expected_ns;
+    }
     is_any_measured |= !one.measured.method.empty();
     one.kernel = std::move(kernel);
     known.push_back(std::move(one));
@@ -92,7 +98,7 @@ Result<std::vector<KnownKernel>> know_kernels(const std::vector<Program>& progra
     return not_found(fmt::format(
         "{} has no time of any kernel of this model on {}: sweep them first, with 'mgtune sweep "
         "--model', or with 'mgengine show kernels --output FILE' and 'mgtune sweep --shapes FILE'",
-        database, device.name));
+        options.database, device.name));
   }
   std::ranges::stable_sort(known, std::greater(), &KnownKernel::cost_ns);
   return known;
@@ -105,6 +111,8 @@ class PickWriter {
              const std::string& command)
       : store_(store), gpu_(gpu), device_(device), command_(command) {}
 
+  // A pick that the database has no time of is one that ran before, by another table. Then the
+  // database gets no pick, and loses the one that it may have got.
   Status write(const KnownKernel& known, const std::string& pick) {
     const MeasuredVariant* const variant = known.measured.find(pick);
     const ModelKernel& kernel = known.kernel;
@@ -113,6 +121,10 @@ class PickWriter {
     MGTUNE_ASSIGN(tuned.problem,
                   store_.problem_id(kernel.problem.op->full_name(), kernel.problem.text(),
                                     kernel.bytes, kernel.flops));
+    if (variant == nullptr) {
+      if (written_.erase(tuned.problem) == 0) return {};
+      return store_.withdraw_tuned(tuned.gpu, tuned.problem, std::string(kTokenMethod));
+    }
     MGTUNE_ASSIGN(const std::optional<TunedView> alone,
                   store_.find_tuned(tuned.gpu, tuned.problem, known.measured.method));
     if (alone) {
@@ -126,12 +138,12 @@ class PickWriter {
     tuned.median_ns = variant->median_ns;
     if (sweep_ == 0) MGTUNE_TRY(begin(tuned.gpu));
     tuned.sweep = sweep_;
-    ++written_;
+    written_.insert(tuned.problem);
     return store_.record_tuned(tuned);
   }
 
   Status finish() { return sweep_ == 0 ? Status() : store_.finish_sweep(sweep_, utc_now()); }
-  std::int64_t written() const { return written_; }
+  std::int64_t written() const { return static_cast<std::int64_t>(written_.size()); }
 
  private:
   // The builds are those of the newest sweep here, so its compiler is theirs.
@@ -158,7 +170,7 @@ class PickWriter {
   const DeviceInfo& device_;
   const std::string command_;
   std::int64_t sweep_ = 0;
-  std::int64_t written_ = 0;
+  std::set<std::int64_t> written_;  // problems
 };
 
 // The kernels as the caller sees them, before they are tuned.
@@ -180,15 +192,20 @@ std::vector<TunedKernel> described(const std::vector<KnownKernel>& known) {
   return kernels;
 }
 
+bool is_tried(const TokenDecision& decision) {
+  return std::ranges::any_of(decision.trials,
+                             [](const TokenTrial& trial) { return trial.failure.empty(); });
+}
+
 }  // namespace
 
 Result<ModelTuning> tune_model(
     Session& session, const DeviceInfo& device, const TuneOptions& options,
     const std::function<void(const TunedKernel&, const TokenTrial&)>& report) {
   Catalog catalog(FileSystem::real());
-  MGTUNE_ASSIGN(const std::vector<KnownKernel> known,
-                know_kernels(programs_at(session.programs(), options.positions), device,
-                             options.database, catalog));
+  MGTUNE_ASSIGN(
+      const std::vector<KnownKernel> known,
+      know_kernels(programs_at(session.programs(), options.positions), device, options, catalog));
   ModelTuning tuning;
   tuning.kernels = described(known);
   std::vector<TokenChoices> choices;
@@ -205,22 +222,24 @@ Result<ModelTuning> tune_model(
       return nearest_variants(variants, pick, tried, max, max_ratio);
     };
   }
-  SessionClock clock(session, known, options);
-  MGTUNE_ASSIGN(tuning.tokens, tune_token(clock, choices, options.rounds,
-                                          [&](std::size_t kernel, const TokenTrial& trial) {
-                                            report(tuning.kernels[kernel], trial);
-                                          }));
   MGTUNE_ASSIGN(Store store, Store::open(options.database, Store::Mode::read_write));
   PickWriter writer(store, gpu_record(device), device, options.command);
+  SessionClock clock(session, known, options);
+  MGTUNE_ASSIGN(tuning.tokens, tune_token(
+                                   clock, choices, options.rounds,
+                                   [&](std::size_t kernel, const TokenTrial& trial) {
+                                     report(tuning.kernels[kernel], trial);
+                                   },
+                                   [&](std::size_t kernel, const TokenDecision& decision) {
+                                     return is_tried(decision)
+                                                ? writer.write(known[kernel], decision.pick)
+                                                : Status();
+                                   }));
   for (std::size_t i = 0; i < known.size(); ++i) {
     TunedKernel& kernel = tuning.kernels[i];
     kernel.decision = std::move(tuning.tokens.decisions[i]);
     const MeasuredVariant* const pick = known[i].measured.find(kernel.decision.pick);
-    if (pick == nullptr) continue;
-    kernel.pick_ns = pick->median_ns;
-    const bool is_tried = std::ranges::any_of(
-        kernel.decision.trials, [](const TokenTrial& trial) { return trial.failure.empty(); });
-    if (is_tried) MGTUNE_TRY(writer.write(known[i], kernel.decision.pick));
+    if (pick != nullptr) kernel.pick_ns = pick->median_ns;
   }
   tuning.tokens.decisions.clear();
   MGTUNE_TRY(writer.finish());

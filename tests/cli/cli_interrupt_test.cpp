@@ -9,8 +9,8 @@
 #include <string_view>
 #include <thread>
 
+#include "device/device_lock.h"
 #include "store/store.h"
-#include "sweep/device_lock.h"
 #include "tests/helpers/environment_variable.h"
 #include "tests/helpers/mgtune_program.h"
 #include "tests/helpers/test_paths.h"

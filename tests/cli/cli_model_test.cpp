@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "device/device_lock.h"
 #include "tests/helpers/mgtune_program.h"
 
 namespace mgtune {
@@ -75,6 +76,14 @@ TEST_F(CliModelTest, WholeTokensChooseThePickThatProgramsRun) {
   const Ended why =
       mgtune_.run({"explain", "embedding.forward", "--gpu", "cpu", "--problem", kernel["problem"]});
   EXPECT_THAT(why.out, HasSubstr("variant   " + std::string(kernel["pick"]) + "\n")) << why;
+
+  {
+    const Result<DeviceLock> lock = DeviceLock::acquire(mgengine_.data_folder(), "cpu");
+    ASSERT_TRUE(lock.ok());
+    const Ended refused = mgengine_.run(words);
+    EXPECT_EQ(refused.exit_code, 4) << refused;
+    EXPECT_THAT(refused.err, HasSubstr("is using device cpu"));
+  }
 
   // A tuned table takes the pick along.
   const std::string table = mgtune_.folder().file("table.json");

@@ -10,8 +10,8 @@
 #include <set>
 #include <sstream>
 
+#include "device/device_lock.h"
 #include "store/store.h"
-#include "sweep/device_lock.h"
 #include "tests/helpers/mgtune_program.h"
 #include "tests/helpers/test_paths.h"
 

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <string>
 
-#include "sweep/device_lock.h"
+#include "device/device_lock.h"
 #include "system/file_descriptor.h"
 #include "tests/helpers/mgtune_program.h"
 #include "tests/helpers/test_paths.h"

@@ -183,6 +183,18 @@ TEST_F(MgengineTest, ShowListsTheKernelsOfAModel) {
   };
   EXPECT_EQ(attentions("128"), 1);
   EXPECT_EQ(attentions("1,128,512,2047"), 3);
+  const auto kernels_at = [&](const std::string& option) {
+    MgtuneProgram::Words at = words;
+    at.insert(at.end(), {"--capacity", "2048", option, "2047", "--json"});
+    return run(at).out;
+  };
+  EXPECT_EQ(kernels_at("--position"), kernels_at("--positions"));
+  expect_refused({"show", "kernels", "--model", stories_, "--position", "1", "--positions", "2"}, 2,
+                 "exclude each other");
+  expect_refused({"show", "program", "--model", stories_, "--positions", "2"}, 2,
+                 "--positions is for show kernels");
+  expect_refused({"show", "program", "--model", stories_, "--position", "x"}, 2,
+                 "--position x: that is not a position");
 
   const std::string file = program_.folder().file("kernels.jsonl");
   more = {"show", "kernels", "--model", stories_, "--output", file};

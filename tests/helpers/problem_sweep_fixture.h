@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
+#include "device/device_lock.h"
 #include "family/catalog.h"
 #include "selection/variant_selection.h"
 #include "space/space.h"
-#include "sweep/device_lock.h"
 #include "system/file_system.h"
 #include "tests/helpers/all_variants.h"
 #include "tests/helpers/environment_variable.h"

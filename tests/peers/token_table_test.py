@@ -40,6 +40,14 @@ class TokenTable(unittest.TestCase):
                    "us": {"mgengine": times, "eager": {at: 5.0 for at in times}}}
         self.assertIn("| m | 128 | 2 us | 50.0 % |  | 5 us (2.50x) |", list(compare_token.table(results)))
 
+    def test_positions_end_with_those_of_the_model(self):
+        def positions(name):
+            return compare_token.positions_of(json.loads((ROOT / f"configs/models/{name}.json").read_text(encoding="utf-8")))
+
+        self.assertEqual(positions("gpt2"), [1, 128, 512, 1023])
+        self.assertEqual(positions("llama-3.2-1b"), [1, 128, 512, 2047])
+        self.assertEqual(compare_token.positions_of({"max_position_embeddings": 100}), [1, 99])
+
 
 if __name__ == "__main__":
     unittest.main()

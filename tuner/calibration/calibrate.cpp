@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "ceilings/ceiling.h"
+#include "device/device_lock.h"
 #include "selection/variant_selection.h"
-#include "sweep/device_lock.h"
 #include "sweep/sweep_shared.h"
 #include "system/utc_now.h"
 

@@ -17,6 +17,7 @@
 #include "build/build_cache.h"
 #include "core/dtype.h"
 #include "core/text.h"
+#include "device/device_lock.h"
 #include "device/registry.h"
 #include "energy/energy_counter.h"
 #include "family/problem_check.h"
@@ -28,7 +29,6 @@
 #include "search/search.h"
 #include "selection/variant_selection.h"
 #include "space/narrowing.h"
-#include "sweep/device_lock.h"
 #include "timing/gpu_timer.h"
 
 namespace mgtune {

@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include "device/device_lock.h"
 #include "launch/loaded_variant.h"
 #include "selection/variant_selection.h"
 #include "space/space.h"
-#include "sweep/device_lock.h"
 #include "sweep/sweep_shared.h"
 
 namespace mgtune {

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "compile/compile_worker.h"
+#include "device/device_lock.h"
 #include "selection/variant_selection.h"
-#include "sweep/device_lock.h"
 #include "sweep/problem_sweep.h"
 
 namespace mgtune {

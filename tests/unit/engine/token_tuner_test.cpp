@@ -48,10 +48,17 @@ class FakeClock final : public TokenClock {
   int samples_ = 0;
 };
 
+using Decided = std::vector<std::pair<std::size_t, std::string>>;  // kernels and picks
+
 TokenTuning tuned(FakeClock& clock, const std::vector<TokenChoices>& kernels,
-                  std::uint32_t rounds = 15) {
+                  std::uint32_t rounds = 15, Decided* decided = nullptr) {
   for (std::size_t i = 0; i < kernels.size(); ++i) clock.chosen[i] = kernels[i].now;
-  return must(tune_token(clock, kernels, rounds, [](std::size_t, const TokenTrial&) {}));
+  return must(tune_token(
+      clock, kernels, rounds, [](std::size_t, const TokenTrial&) {},
+      [&](std::size_t kernel, const TokenDecision& decision) {
+        if (decided != nullptr) decided->emplace_back(kernel, decision.pick);
+        return Status();
+      }));
 }
 
 TEST(TokenTuner, KeepsWhatMakesATokenFaster) {
@@ -115,8 +122,33 @@ TEST(TokenTuner, PassesOverWhatDoesNotRun) {
 
   clock.failures.emplace("lost", Status(StatusCode::device_lost, "it fell off the bus"));
   const std::vector<TokenChoices> kernels = {{"now", {"lost", "fast"}}};
-  const auto ended = tune_token(clock, kernels, 15, [](std::size_t, const TokenTrial&) {});
+  const auto ended = tune_token(
+      clock, kernels, 15, [](std::size_t, const TokenTrial&) {},
+      [](std::size_t, const TokenDecision&) { return Status(); });
   EXPECT_EQ(ended.status().code(), StatusCode::device_lost);
+}
+
+// So that nothing is lost if tuning ends early.
+TEST(TokenTuner, TellsEachPickWhenItIsDecided) {
+  FakeClock clock({{"now", 0}, {"fast", -30}, {"then", 0}});
+  clock.failures.emplace("lost", Status(StatusCode::device_lost, "it fell off the bus"));
+  Decided decided;
+  const std::vector<TokenChoices> kernels = {{"now", {"fast"}}, {"then", {"lost"}}};
+  for (std::size_t i = 0; i < kernels.size(); ++i) clock.chosen[i] = kernels[i].now;
+  const auto tune = [&](const Status& stored) {
+    decided.clear();
+    return tune_token(
+               clock, kernels, 15, [](std::size_t, const TokenTrial&) {},
+               [&](std::size_t kernel, const TokenDecision& decision) {
+                 decided.emplace_back(kernel, decision.pick);
+                 return stored;
+               })
+        .status();
+  };
+  EXPECT_EQ(tune({}).code(), StatusCode::device_lost);
+  EXPECT_EQ(decided, (Decided{{0, "fast"}}));
+  clock.chosen[0] = "now";
+  EXPECT_EQ(tune(Status(StatusCode::io, "the disk is full")).code(), StatusCode::io);
 }
 
 // The two comparisons take 30 samples each. Then the machine changes.
@@ -132,7 +164,9 @@ TEST(TokenTuner, GoesBackIfThePicksTogetherAreNoGain) {
 
   FakeClock changing(added);
   changing.late_us = 70;
-  const TokenTuning undone = tuned(changing, kernels);
+  Decided decided;
+  const TokenTuning undone = tuned(changing, kernels, 15, &decided);
+  EXPECT_EQ(decided, (Decided{{0, "fast"}, {1, "quick"}, {0, "now"}, {1, "then"}}));
   EXPECT_TRUE(undone.decisions[0].trials[0].is_faster);
   EXPECT_EQ(undone.decisions[0].pick, "now");
   EXPECT_EQ(undone.decisions[1].pick, "then");

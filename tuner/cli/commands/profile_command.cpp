@@ -4,10 +4,10 @@
 #include "cli/output/profile_output.h"
 #include "counters/counter_sets.h"
 #include "device/cuda/cuda_driver.h"
+#include "device/device_lock.h"
 #include "device/registry.h"
 #include "plan/problem_set.h"
 #include "results/stored_results.h"
-#include "sweep/device_lock.h"
 #include "sweep/profile.h"
 #include "system/file_system.h"
 

@@ -16,8 +16,8 @@
 #include "debug/quiet_output.h"
 #include "debug/run_worker.h"
 #include "debug/single_run.h"
+#include "device/device_lock.h"
 #include "plan/problem_set.h"
-#include "sweep/device_lock.h"
 #include "sweep/sweep.h"
 #include "system/file_system.h"
 

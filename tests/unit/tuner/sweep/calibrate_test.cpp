@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "device/device_lock.h"
 #include "selection/variant_selection.h"
-#include "sweep/device_lock.h"
 #include "system/utc_now.h"
 #include "tests/helpers/store_fixture.h"
 #include "tests/helpers/test_paths.h"

@@ -8,10 +8,10 @@
 #include <string>
 
 #include "check/checker.h"
+#include "device/device_lock.h"
 #include "family/catalog.h"
 #include "launch/loaded_variant.h"
 #include "selection/variant_selection.h"
-#include "sweep/device_lock.h"
 #include "system/file_system.h"
 #include "tests/helpers/fakes/fake_device.h"
 #include "tests/helpers/store_fixture.h"

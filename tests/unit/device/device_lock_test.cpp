@@ -1,4 +1,4 @@
-#include "sweep/device_lock.h"
+#include "device/device_lock.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "sweep/device_lock.h"
+#include "device/device_lock.h"
 
 #include <fcntl.h>
 #include <signal.h>
