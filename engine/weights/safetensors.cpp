@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <optional>
 #include <set>
 
+#include "core/safetensors_types.h"
 #include "json/json_cursor.h"
 #include "system/file_system.h"
 
@@ -16,20 +16,6 @@ namespace {
 
 constexpr std::uint64_t kMaxHeader = 100'000'000;  // as the format's own library has it
 constexpr std::string_view kIndex = "model.safetensors.index.json";
-
-constexpr std::array<std::pair<std::string_view, DType>, 11> kDTypeNames = {{
-    {"F64", DType::f64},
-    {"F32", DType::f32},
-    {"F16", DType::f16},
-    {"BF16", DType::bf16},
-    {"I64", DType::i64},
-    {"U64", DType::u64},
-    {"I32", DType::i32},
-    {"U32", DType::u32},
-    {"I8", DType::i8},
-    {"U8", DType::u8},
-    {"BOOL", DType::u8},
-}};
 
 Status as_corrupt(const Status& status) { return corrupt(status.message()); }
 
@@ -41,12 +27,11 @@ Result<TensorView> read_tensor(const JsonCursor& entry, std::string_view data) {
   MGTUNE_TRY(entry.read("dtype", dtype));
   MGTUNE_TRY(entry.read("shape", tensor.shape));
   MGTUNE_TRY(entry.read("data_offsets", offsets));
-  const auto* const found =
-      std::ranges::find(kDTypeNames, dtype, &std::pair<std::string_view, DType>::first);
-  if (found == kDTypeNames.end()) {
+  const auto* const found = std::ranges::find(kSafetensorsTypes, dtype, &NamedDType::name);
+  if (found == kSafetensorsTypes.end()) {
     return unsupported(entry.error(fmt::format("the dtype {} is not supported", dtype)).message());
   }
-  tensor.dtype = found->second;
+  tensor.dtype = found->dtype;
   if (offsets.size() != 2 || offsets[0] > offsets[1] || offsets[1] > data.size()) {
     return entry.error(fmt::format(
         "data_offsets must be a begin and an end in the {} bytes of data", data.size()));

@@ -9,6 +9,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/safetensors_types.h"
 #include "core/text.h"
 #include "json/json_cursor.h"
 #include "system/file_system.h"
@@ -20,45 +21,29 @@ constexpr std::string_view kNpyMagic = "\x93NUMPY";
 constexpr std::size_t kMaxRank = 32;
 constexpr std::size_t kMaxNamesInMessage = 8;
 
-struct TypeName {
-  std::string_view name;
-  DType dtype;
-};
-
 // The first name of a dtype is the one that is written.
-constexpr std::array<TypeName, 13> kNpyTypes = {{{"<f8", DType::f64},
-                                                 {"<f4", DType::f32},
-                                                 {"<f2", DType::f16},
-                                                 {"<V2", DType::bf16},
-                                                 {"|V2", DType::bf16},
-                                                 {"<i8", DType::i64},
-                                                 {"<u8", DType::u64},
-                                                 {"<i4", DType::i32},
-                                                 {"<u4", DType::u32},
-                                                 {"|i1", DType::i8},
-                                                 {"|u1", DType::u8},
-                                                 {"<i1", DType::i8},
-                                                 {"|b1", DType::u8}}};
-constexpr std::array<TypeName, 11> kSafetensorsTypes = {{{"F64", DType::f64},
-                                                         {"F32", DType::f32},
-                                                         {"F16", DType::f16},
-                                                         {"BF16", DType::bf16},
-                                                         {"I64", DType::i64},
-                                                         {"U64", DType::u64},
-                                                         {"I32", DType::i32},
-                                                         {"U32", DType::u32},
-                                                         {"I8", DType::i8},
-                                                         {"U8", DType::u8},
-                                                         {"BOOL", DType::u8}}};
+constexpr std::array<NamedDType, 13> kNpyTypes = {{{"<f8", DType::f64},
+                                                   {"<f4", DType::f32},
+                                                   {"<f2", DType::f16},
+                                                   {"<V2", DType::bf16},
+                                                   {"|V2", DType::bf16},
+                                                   {"<i8", DType::i64},
+                                                   {"<u8", DType::u64},
+                                                   {"<i4", DType::i32},
+                                                   {"<u4", DType::u32},
+                                                   {"|i1", DType::i8},
+                                                   {"|u1", DType::u8},
+                                                   {"<i1", DType::i8},
+                                                   {"|b1", DType::u8}}};
 
 template <std::size_t kSize>
-Result<DType> dtype_of(const std::array<TypeName, kSize>& types, std::string_view name) {
-  for (const TypeName& type : types) {
+Result<DType> dtype_of(const std::array<NamedDType, kSize>& types, std::string_view name) {
+  for (const NamedDType& type : types) {
     if (type.name == name) return type.dtype;
   }
   std::vector<std::string_view> known;
   known.reserve(types.size());
-  for (const TypeName& type : types) known.push_back(type.name);
+  for (const NamedDType& type : types) known.push_back(type.name);
   return invalid_argument(fmt::format("its elements have the type '{}', and mgtune reads {}", name,
                                       fmt::join(known, " ")));
 }
@@ -236,7 +221,7 @@ Result<ArrayFile> parse_npy(std::string_view content) {
 
 std::string npy_text(const ArrayFile& array) {
   constexpr std::size_t kAlignment = 64, kBeforeHeader = 10;
-  const auto* const type = std::ranges::find(kNpyTypes, array.dtype, &TypeName::dtype);
+  const auto* const type = std::ranges::find(kNpyTypes, array.dtype, &NamedDType::dtype);
   std::string header =
       fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}", type->name,
                   fmt::join(array.shape, ", "), array.shape.size() == 1 ? "," : "");
