@@ -6,20 +6,46 @@
 
 #include "bench/token_bench.h"
 #include "command/model_arguments.h"
+#include "core/text.h"
 #include "json/json.h"
 #include "program/operation.h"
 
 namespace mgtune::engine {
 namespace {
 
-Json json_of(const TokenTime& time, double bandwidth) {
-  Json json = {{"position", time.position},
+// Of --batch: "1,2,4,8". invalid_argument, naming the word, if one is no number of sequences.
+Result<std::vector<std::uint32_t>> parse_batches(const std::string& list) {
+  std::vector<std::uint32_t> batches;
+  for (const std::string& word : split_list(list)) {
+    const auto rows = parse_number<std::uint32_t>(word);
+    if (!rows || *rows < 1 || *rows > kMaxRows) {
+      return invalid_argument(
+          fmt::format("--batch {}: '{}' is not an integer from 1 to {}", list, word, kMaxRows));
+    }
+    batches.push_back(*rows);
+  }
+  return batches;
+}
+
+// What a step of so many sequences takes at a position.
+struct BatchTime {
+  std::uint32_t rows = 1;
+  TokenTime time;
+
+  double tokens_per_second() const { return rows / time.seconds; }
+  double gb_per_second() const { return static_cast<double>(time.bytes) / time.seconds / 1e9; }
+};
+
+Json json_of(const BatchTime& measured, double bandwidth) {
+  const TokenTime& time = measured.time;
+  Json json = {{"batch", measured.rows},
+               {"position", time.position},
                {"us_per_token", time.seconds * 1e6},
+               {"tokens_per_s", measured.tokens_per_second()},
                {"bytes", time.bytes},
-               {"gb_per_s", static_cast<double>(time.bytes) / time.seconds / 1e9}};
+               {"gb_per_s", measured.gb_per_second()}};
   json["percent_of_bandwidth"] =
-      bandwidth > 0 ? Json(static_cast<double>(time.bytes) / time.seconds / bandwidth / 1e7)
-                    : Json();
+      bandwidth > 0 ? Json(100 * measured.gb_per_second() / bandwidth) : Json();
   json["instructions"] = Json::array(time.instructions, [](const InstructionTime& instruction) {
     return Json{{"instruction", instruction.text},
                 {"count", instruction.count},
@@ -35,10 +61,15 @@ class BenchCommand final : public Command {
     return "Examples:\n"
            "  mgengine bench --model llama-3.2-1b --random-weights --bandwidth 4300\n"
            "  mgengine bench --model stories260K/ --positions 1,128,511 --json\n"
+           "  mgengine bench --model llama-3.2-1b --random-weights --batch 1,2,4,8 --positions "
+           "128,2047\n"
            "  mgengine bench --model Llama-3.2-1B/config.json --random-weights --way graph --run "
            "16 "
            "--steps 20\n"
            "\n"
+           "A step computes the next token of each sequence of the batch. All tokens of a step "
+           "take\n"
+           "its time: that is us per token.\n"
            "A token must read all weights and the keys and values before it: these are the bytes.\n"
            "Times of the way reference are those of a host that checks results, not of a fast "
            "one.\n"
@@ -53,7 +84,8 @@ class BenchCommand final : public Command {
     model_.declare(arguments, "bf16");
     arguments.flag("--random-weights", has_random_weights_, kRandomWeightsHelp);
     arguments.value("--positions", positions_, "LIST", "Positions to measure at");
-    arguments.integer("--batch", rows_, 1, kMaxRows, "How many sequences");
+    arguments.value("--batch", batches_, "LIST",
+                    "How many sequences: 1 to 8, or a list such as 1,2,4,8 for one table of all");
     arguments.integer("--steps", steps_, 1, 1000, "Timed runs per position; the median counts");
     arguments.integer("--run", run_, 1, 1024,
                       "Tokens of a run, one after the other up to the position or from it on");
@@ -64,49 +96,81 @@ class BenchCommand final : public Command {
 
   Result<int> run() override {
     MGTUNE_ASSIGN(const std::vector<std::uint32_t> positions, parse_positions(positions_));
-    SessionOptions options;
-    options.rows = rows_;
-    options.capacity = std::ranges::max(positions) + 1;
-    MGTUNE_ASSIGN(Session session, model_.session(options, has_random_weights_));
-    std::vector<TokenTime> times;
-    for (const std::uint32_t position : positions) {
-      MGTUNE_ASSIGN(TokenTime time, measure_token(session, position, steps_, run_));
-      times.push_back(std::move(time));
+    MGTUNE_ASSIGN(const std::vector<std::uint32_t> batches, parse_batches(batches_));
+    std::vector<BatchTime> times;
+    for (const std::uint32_t rows : batches) {
+      SessionOptions options;
+      options.rows = rows;
+      options.capacity = std::ranges::max(positions) + 1;
+      MGTUNE_ASSIGN(Session session, model_.session(options, has_random_weights_));
+      for (const std::uint32_t position : positions) {
+        MGTUNE_ASSIGN(TokenTime time, measure_token(session, position, steps_, run_));
+        times.push_back({rows, std::move(time)});
+      }
     }
-    is_json_ ? print_json(times) : print_table(times);
+    if (is_json_) {
+      print_json(batches, times);
+    } else if (batches.size() == 1) {
+      print_table(times);
+    } else {
+      print_batches(times);
+    }
     return 0;
   }
 
  private:
-  void print_json(const std::vector<TokenTime>& times) const {
+  void print_json(const std::vector<std::uint32_t>& batches,
+                  const std::vector<BatchTime>& times) const {
     const Json document = {{"model", model_.model},
                            {"way", model_.way},
                            {"dtype", model_.dtype},
-                           {"batch", rows_},
+                           {"batches", batches},
                            {"steps", steps_},
                            {"run", run_},
                            {"bandwidth_gb_per_s", bandwidth_},
-                           {"positions", Json::array(times, [&](const TokenTime& time) {
+                           {"positions", Json::array(times, [&](const BatchTime& time) {
                               return json_of(time, bandwidth_);
                             })}};
     std::cout << document.document_text();
   }
 
-  void print_table(const std::vector<TokenTime>& times) const {
-    std::string text =
-        fmt::format("way {}, {}, {} sequence{}, median of {} runs of {} token{}\n\n", model_.way,
-                    model_.dtype, rows_, rows_ == 1 ? "" : "s", steps_, run_, run_ == 1 ? "" : "s");
+  std::string heading(const std::string& sequences) const {
+    return fmt::format("way {}, {}, {}, median of {} runs of {} token{}\n\n", model_.way,
+                       model_.dtype, sequences, steps_, run_, run_ == 1 ? "" : "s");
+  }
+
+  std::string percent(const BatchTime& time) const {
+    return bandwidth_ > 0 ? fmt::format("{:.1f} %", 100 * time.gb_per_second() / bandwidth_) : "-";
+  }
+
+  void print_batches(const std::vector<BatchTime>& times) const {
+    std::string text = heading("batches of " + batches_);
+    const auto out = std::back_inserter(text);
+    fmt::format_to(out, "{:>5} {:>9} {:>13} {:>9} {:>11} {:>9} {:>14}\n", "batch", "position",
+                   "us per token", "tokens/s", "MB read", "GB/s", "of bandwidth");
+    for (const BatchTime& measured : times) {
+      const TokenTime& time = measured.time;
+      fmt::format_to(out, "{:>5} {:>9} {:>13.1f} {:>9.1f} {:>11.2f} {:>9.2f} {:>14}\n",
+                     measured.rows, time.position, time.seconds * 1e6, measured.tokens_per_second(),
+                     static_cast<double>(time.bytes) / 1e6, measured.gb_per_second(),
+                     percent(measured));
+    }
+    std::cout << text;
+  }
+
+  void print_table(const std::vector<BatchTime>& times) const {
+    const std::uint32_t rows = times.front().rows;
+    std::string text = heading(fmt::format("{} sequence{}", rows, rows == 1 ? "" : "s"));
     const auto out = std::back_inserter(text);
     fmt::format_to(out, "{:>9} {:>13} {:>11} {:>9} {:>14}\n", "position", "us per token", "MB read",
                    "GB/s", "of bandwidth");
-    for (const TokenTime& time : times) {
-      const double rate = static_cast<double>(time.bytes) / time.seconds / 1e9;
-      const std::string percent =
-          bandwidth_ > 0 ? fmt::format("{:.1f} %", 100 * rate / bandwidth_) : "-";
+    for (const BatchTime& measured : times) {
+      const TokenTime& time = measured.time;
       fmt::format_to(out, "{:>9} {:>13.1f} {:>11.2f} {:>9.2f} {:>14}\n", time.position,
-                     time.seconds * 1e6, static_cast<double>(time.bytes) / 1e6, rate, percent);
+                     time.seconds * 1e6, static_cast<double>(time.bytes) / 1e6,
+                     measured.gb_per_second(), percent(measured));
     }
-    const TokenTime& last = times.back();
+    const TokenTime& last = times.back().time;
     fmt::format_to(out, "\nInstructions at position {}:\n{:<32} {:>6} {:>12} {:>11}\n",
                    last.position, "instruction", "count", "us in all", "MB read");
     for (const InstructionTime& instruction : last.instructions) {
@@ -118,7 +182,7 @@ class BenchCommand final : public Command {
 
   ModelArguments model_;
   std::string positions_ = "1,128,512,2047";
-  std::uint32_t rows_ = 1;
+  std::string batches_ = "1";
   std::uint32_t steps_ = 3;
   std::uint32_t run_ = 1;
   double bandwidth_ = 0;

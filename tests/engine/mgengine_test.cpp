@@ -114,14 +114,43 @@ TEST_F(MgengineTest, BenchPrintsATableOrJson) {
   MgtuneProgram::Words with_json = words;
   with_json.push_back("--json");
   const nlohmann::json json = run(with_json).json();
-  EXPECT_EQ(json["batch"], 2);
+  EXPECT_EQ(json["batches"], nlohmann::json::array({2}));
   ASSERT_EQ(json["positions"].size(), 2U);
+  EXPECT_EQ(json["positions"][1]["batch"], 2);
   EXPECT_GT(json["positions"][1]["us_per_token"], 0);
   // bf16 weights of 2 layers, the head and the caches of 2 sequences with 32 keys.
   const int weights = 2 * (32 * 96 + 32 * 32 + 2 * 32 * 128) + 96 * 32;
   const int caches = 2 * 2 * 2 * 32 * 32;
   EXPECT_EQ(json["positions"][1]["bytes"], 2 * (weights + caches));
   EXPECT_GT(json["positions"][1]["percent_of_bandwidth"], 0);
+}
+
+TEST_F(MgengineTest, BenchComparesBatchesInOneTable) {
+  const MgtuneProgram::Words words = {"bench",
+                                      "--model",
+                                      model_path("gpt2/config.json"),
+                                      "--random-weights",
+                                      "--positions",
+                                      "1,31",
+                                      "--batch",
+                                      "1,4"};
+  const Ended table = run(words);
+  EXPECT_EQ(table.exit_code, 0) << table;
+  EXPECT_THAT(table.out, AllOf(StartsWith("way reference, bf16, batches of 1,4, median"),
+                               HasSubstr("\nbatch  position  us per token  tokens/s"),
+                               HasSubstr("\n    4        31 ")));
+  MgtuneProgram::Words with_json = words;
+  with_json.push_back("--json");
+  const nlohmann::json times = run(with_json).json()["positions"];
+  ASSERT_EQ(times.size(), 4U);
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    EXPECT_EQ(times[i]["batch"], i < 2 ? 1 : 4);
+    EXPECT_EQ(times[i]["position"], i % 2 == 0 ? 1 : 31);
+    const double tokens = 1e6 * double{times[i]["batch"]} / double{times[i]["us_per_token"]};
+    EXPECT_NEAR(times[i]["tokens_per_s"], tokens, tokens * 1e-6);
+  }
+  expect_refused({"bench", "--model", stories_, "--batch", "1,9"}, 2,
+                 "'9' is not an integer from 1 to 8");
 }
 
 TEST_F(MgengineTest, VerifySaysWhatItHasChecked) {
