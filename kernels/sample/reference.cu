@@ -100,12 +100,14 @@ __global__ void fill_sampling(T* out, unsigned long long seed, Problem problem) 
   });
 }
 
-// Half of the columns have one of few values, so that every row has equals.
+// Half of the columns have one of few values, so that every row has equals. The others are
+// multiples of 2^-10: no kernel may confuse their order by rounding.
 template <typename T, class Problem>
 __global__ void fill_logits(T* out, unsigned long long seed, Problem problem) {
   for_each_index(problem.rows * problem.columns, [&](mg::i64 i) {
     const mg::u64 bits = mg::random_bits(seed, i);
     const float step = static_cast<float>(bits % 31) * 0.25f - 6.0f;
-    out[i] = mg::from_float<T>(bits >> 63 != 0 ? step : 2.0f * mg::normal_of(bits));
+    const float normal = static_cast<float>(static_cast<int>(2048.0f * mg::normal_of(bits)));
+    out[i] = mg::from_float<T>(bits >> 63 != 0 ? step : normal * 0x1p-10f);
   });
 }
