@@ -93,7 +93,7 @@ __device__ __forceinline__ HeadSums attend(const T* q, const T* k, const T* v, f
     largest = fmaxf(largest, largest_in_block<kThreads>(logit, largest_scratch));
     const float weight = key < end ? expf(logit - largest) : 0.0f;
     weights[thread] = weight;
-    const float shrink = first == begin ? 0.0f : expf(before - largest);
+    const float shrink = expf(before - largest);  // 0 in the first chunk
     // The barrier inside also publishes the weights.
     sum = sum * shrink + mg::sum<kThreads>(weight, sum_scratch);
     output *= shrink;
