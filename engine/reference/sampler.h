@@ -7,8 +7,8 @@
 
 namespace mgtune::engine {
 
-// The index of the largest element, the lowest one of equals. NaN counts as the smallest, and without
-// a number the index is 0.
+// The index of the largest element, the lowest one of equals. NaN counts as the smallest, and
+// without a number the index is 0.
 std::int32_t argmax(std::span<const float> logits);
 
 // A random token: softmax of the logits divided by the temperature, cut to the fewest most likely

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 #include "device/device_lock.h"
 #include "tests/helpers/mgtune_program.h"
@@ -93,6 +94,62 @@ TEST_F(CliModelTest, WholeTokensChooseThePickThatProgramsRun) {
                                       kernel["problem"], "--db", table});
   EXPECT_THAT(of_table.out, HasSubstr("variant   " + std::string(kernel["pick"]) + "\n"))
       << of_table;
+}
+
+// Programs that use the user's database have the installed tables too, for problems of which the
+// database has no pick. A database of another place is the only source.
+TEST_F(CliModelTest, TuningBeginsWithWhatProgramsRun) {
+  const MgtuneProgram::Words model = {"--model", model_, "--dtype", "f32", "--positions", "3"};
+  MgtuneProgram::Words words = {"show", "kernels", "--json"};
+  words.insert(words.end(), model.begin(), model.end());
+  std::map<std::string, std::string> problems;
+  const nlohmann::json shown = mgengine_.run(words).json();
+  for (const nlohmann::json& kernel : shown["kernels"]) {
+    problems[kernel["operator"]] = kernel["problem"];
+  }
+  const Ended swept = mgtune_.run({"sweep", "embedding.forward", "--gpu", "cpu", "--budget", "4",
+                                   "--problem", problems.at("embedding.forward")});
+  ASSERT_EQ(swept.exit_code, 0) << swept;
+
+  // An installation whose tables have a pick for another kernel.
+  const std::string variant = "keys BLOCKS=1 THREADS=128 VEC=1 UNROLL=1 PDL=false";
+  const std::string prefix = mgtune_.folder().file("prefix");
+  std::filesystem::create_directories(prefix + "/bin");
+  std::filesystem::create_directories(prefix + "/share/mgtune/results");
+  std::filesystem::copy(std::filesystem::path(mgtune_path()).parent_path() / "mgengine",
+                        prefix + "/bin/mgengine");
+  const std::string exported = mgtune_.folder().file("table.json");
+  ASSERT_EQ(mgtune_.run({"export", "-o", exported}).exit_code, 0);
+  nlohmann::json table = nlohmann::json::parse(file_content(exported));
+  table["tables"][0]["operator"] = "argmax.forward";
+  nlohmann::json& pick = table["tables"][0]["picks"][0];
+  pick["problem"] = problems.at("argmax.forward");
+  pick["design"] = pick["default"]["design"] = "keys";
+  pick["parameters"] = pick["default"]["parameters"] = {
+      {"BLOCKS", 1}, {"THREADS", 128}, {"VEC", 1}, {"UNROLL", 1}, {"PDL", false}};
+  std::ofstream(prefix + "/share/mgtune/results/cpu.tuned.json") << table.dump(1);
+
+  const std::string elsewhere = mgtune_.folder().file("elsewhere.db");
+  std::filesystem::copy(mgtune_.database(), elsewhere);
+  mgtune_.with_program(prefix + "/bin/mgengine");
+  const auto argmax_with = [&](const MgtuneProgram::Words& more) {
+    words = {"tune", "--device", "cpu", "--within", "0", "--rounds", "6", "--run", "1", "--json"};
+    words.insert(words.end(), model.begin(), model.end());
+    words.insert(words.end(), more.begin(), more.end());
+    const Ended tuned = mgtune_.run(words);
+    EXPECT_EQ(tuned.exit_code, 0) << tuned;
+    const nlohmann::json json = tuned.json();
+    for (const nlohmann::json& kernel : json["kernels"]) {
+      if (kernel["operator"] == "argmax.forward") return kernel;
+    }
+    return nlohmann::json();
+  };
+  const nlohmann::json installed = argmax_with({});
+  EXPECT_EQ(installed["before"], variant);
+  EXPECT_GT(installed["share"], 0);
+  const nlohmann::json alone = argmax_with({"--db", elsewhere});
+  EXPECT_NE(alone["before"], variant);
+  EXPECT_EQ(alone["share"], 0);
 }
 
 // The problems are those of the model, the expensive ones first; no GPU is needed for that.
