@@ -104,7 +104,7 @@ class AttentionDecodeNumerics : public AttentionHeadTest<AttentionDecodeNumerics
     }
     args.insert(args.end(), {&scale, &softcap, &q_len, &kv_len, &one, &one, &none, &one, &none});
     if (is_even) {  // one sequence, column, pass and block of rows; runs of one tile or more
-      args.insert(args.end(), {&one, &one, &one, &one, &one, &none});
+      args.insert(args.end(), {&one, &one, &one, &one, &one});
     } else {
       args.push_back(&chunk);
     }
