@@ -111,10 +111,10 @@ __global__ void __launch_bounds__(32 * WARPS, BLOCKS_PER_SM)
     attention_decode(const T* q, const T* k, const T* v, const int* kv_lens, const int* block_table,
                      T* o, float* lse, float* part_sums, float* part_weights, mg::u32* counters,
                      float scale, float softcap, int q_len, int kv_len, int heads, int kv_heads,
-                     int window, int page_size, int max_pages, int chunk, mg::i64 q_sb,
-                     mg::i64 q_ss, mg::i64 q_sh, mg::i64 k_sb, mg::i64 k_ss, mg::i64 k_sh,
-                     mg::i64 v_sb, mg::i64 v_ss, mg::i64 v_sh, mg::i64 o_sb, mg::i64 o_ss,
-                     mg::i64 o_sh) {
+                     int window, int page_size, int max_pages, int chunk, int prefetched,
+                     mg::i64 q_sb, mg::i64 q_ss, mg::i64 q_sh, mg::i64 k_sb, mg::i64 k_ss,
+                     mg::i64 k_sh, mg::i64 v_sb, mg::i64 v_ss, mg::i64 v_sh, mg::i64 o_sb,
+                     mg::i64 o_ss, mg::i64 o_sh) {
   using V =
       Variant<T, HEAD_DIM, ROWS, BLOCK_N, WARPS, STAGES, PAGED, CAUSAL, WINDOWED, CAPPED, LSE>;
   const Arguments<T> in{
@@ -123,7 +123,7 @@ __global__ void __launch_bounds__(32 * WARPS, BLOCKS_PER_SM)
       q_ss,  q_sh,   k_sb,  k_ss,     k_sh,        v_sb,      v_ss,  v_sh,
       o_sb,  o_ss,   o_sh};
   const Place<V> place(in);
-  begin<V, PDL>(in, place);
+  begin<V, PDL>(in, place, prefetched);
   const int keys = kv_lens[place.sequence];
   const Cut cut = Cut::of<WINDOWED>(keys, q_len, window, chunk, static_cast<int>(gridDim.y));
   if (place.part >= cut.parts) return;
@@ -161,9 +161,10 @@ __global__ void __launch_bounds__(32 * WARPS, BLOCKS_PER_SM)
     attention_decode_cluster(const T* q, const T* k, const T* v, const int* kv_lens,
                              const int* block_table, T* o, float* lse, float scale, float softcap,
                              int q_len, int kv_len, int heads, int kv_heads, int window,
-                             int page_size, int max_pages, int chunk, mg::i64 q_sb, mg::i64 q_ss,
-                             mg::i64 q_sh, mg::i64 k_sb, mg::i64 k_ss, mg::i64 k_sh, mg::i64 v_sb,
-                             mg::i64 v_ss, mg::i64 v_sh, mg::i64 o_sb, mg::i64 o_ss, mg::i64 o_sh) {
+                             int page_size, int max_pages, int chunk, int prefetched, mg::i64 q_sb,
+                             mg::i64 q_ss, mg::i64 q_sh, mg::i64 k_sb, mg::i64 k_ss, mg::i64 k_sh,
+                             mg::i64 v_sb, mg::i64 v_ss, mg::i64 v_sh, mg::i64 o_sb, mg::i64 o_ss,
+                             mg::i64 o_sh) {
   using V =
       Variant<T, HEAD_DIM, ROWS, BLOCK_N, WARPS, STAGES, PAGED, CAUSAL, WINDOWED, CAPPED, LSE>;
   constexpr int kStep = WARPS * BLOCK_N;
@@ -174,7 +175,7 @@ __global__ void __launch_bounds__(32 * WARPS, BLOCKS_PER_SM)
       o_sb,  o_ss,   o_sh};
   mg::cluster_arrive();
   const Place<V> place(in);
-  begin<V, PDL>(in, place);
+  begin<V, PDL>(in, place, prefetched);
   // Parts are cut by the length of the sequence itself, because every block of the cluster runs in
   // any case.
   const int keys = kv_lens[place.sequence];

@@ -105,15 +105,16 @@ struct Place {
   }
 };
 
-// Waits until this grid may read what earlier grids wrote. Meanwhile a chunk that fits the rings is
-// prefetched. In a longer chunk most copies wait for room in the ring, and prefetches cost as much
-// as they save.
+// Waits until this grid may read what earlier grids wrote. Meanwhile the first `prefetched` keys of
+// the chunk come into L2. They are 0 if the chunk is longer than the rings, or if there are more
+// blocks than SMs: then prefetches cost more than they save.
 template <class V, bool kPdl>
-__device__ __forceinline__ void begin(const Arguments<typename V::T>& in, const Place<V>& place) {
+__device__ __forceinline__ void begin(const Arguments<typename V::T>& in, const Place<V>& place,
+                                      int prefetched) {
   if constexpr (kPdl) {
-    if (!V::kPaged && !V::kWindowed && in.chunk <= V::kStages * V::kWarps * V::kKeys) {
+    if constexpr (!V::kPaged && !V::kWindowed) {
       const int first = place.part * in.chunk;
-      prefetch<V>(place.cache(in), first, minimum(in.kv_len, first + in.chunk));
+      prefetch<V>(place.cache(in), first, minimum(in.kv_len, first + prefetched));
     }
     mg::wait_for_previous_grid();
   }

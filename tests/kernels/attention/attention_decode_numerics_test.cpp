@@ -106,7 +106,7 @@ class AttentionDecodeNumerics : public AttentionHeadTest<AttentionDecodeNumerics
     if (is_even) {  // one sequence, column, pass and block of rows; runs of one tile or more
       args.insert(args.end(), {&one, &one, &one, &one, &one});
     } else {
-      args.push_back(&chunk);
+      args.insert(args.end(), {&chunk, &none});
     }
     args.insert(args.end(), {&sb, &ss, &sh, &sb, &ss, &sh, &sb, &ss, &sh, &sb, &ss, &sh});
     const std::uint32_t rings = (16 + 2 * 2 * 2 * 16) * 64 * 2;

@@ -235,11 +235,11 @@ TEST(AttentionDecodeLadder, TakesTheTilesThatFit) {
     return Split{16, block_n, warps, 2, "last_block", 1}.text(pdl);
   };
   for (const int head_dim : {64, 96, 128}) {
-    EXPECT_EQ(first(8, head_dim, kA100), rung(32, 4));
+    EXPECT_EQ(first(3, head_dim, kA100), rung(32, 4));
     EXPECT_EQ(first(16, head_dim, kH200), rung(32, 4, true));
     EXPECT_EQ(first(64, head_dim, kH200), rung(head_dim == 128 ? 16 : 32, 4, true));
   }
-  EXPECT_EQ(first(8, 256, kA100), rung(16, 4));
+  EXPECT_EQ(first(3, 256, kA100), rung(16, 4));
   EXPECT_EQ(first(64, 256, kH200), rung(16, 2, true));
   EXPECT_EQ(first(7, 128, kL4), rung(16, 4));
   EXPECT_EQ(first(64, 128, kL4), rung(16, 2));
@@ -256,6 +256,40 @@ TEST(AttentionDecodeLadder, HasNoDependentLaunchIfManySmsAreIdle) {
   EXPECT_THAT(first(256, 13), testing::EndsWith("PDL=true"));
   EXPECT_THAT(first(5000, 16), testing::EndsWith("PDL=true"));
   EXPECT_THAT(first(5000, 17), testing::EndsWith("PDL=true"));
+}
+
+// A cluster where all its blocks have keys, and where more parts would not fit the GPU or would be
+// shorter than the rings.
+TEST(AttentionDecodeLadder, AddsFewPartsUpInACluster) {
+  const auto first = [&](int kv_len, int batch, const DeviceLimits& device = kH200) {
+    return decode().first_of_ladder(Shape{kv_len, 1, 32, 8, batch, 128}.text("T=bf16"), device);
+  };
+  const auto cluster = [](int blocks, const char* pdl) {
+    return "cluster ROWS=16 BLOCK_N=32 WARPS=4 STAGES=2 BLOCKS_PER_SM=1 CLUSTER=" +
+           std::to_string(blocks) + " PDL=" + pdl;
+  };
+  EXPECT_EQ(first(512, 3), cluster(2, "true"));
+  EXPECT_EQ(first(1024, 1), cluster(4, "true"));
+  EXPECT_EQ(first(8192, 8), cluster(2, "true"));
+  EXPECT_EQ(first(8192, 6), cluster(2, "false"));
+  EXPECT_THAT(first(128, 1), testing::StartsWith("split "));
+  EXPECT_THAT(first(8192, 1), testing::StartsWith("split "));
+  EXPECT_THAT(first(1024, 5), testing::StartsWith("split "));
+  EXPECT_THAT(first(512, 3, kA100), testing::StartsWith("split "));
+}
+
+// With long sequences it matters that some SMs have more blocks than others.
+TEST(AttentionDecodeLadder, CutsLongSequencesEvenly) {
+  const auto first = [&](int kv_len, int batch) {
+    return decode().first_of_ladder(Shape{kv_len, 1, 32, 8, batch, 128}.text("T=bf16"), kH200);
+  };
+  EXPECT_THAT(first(3000, 48), testing::StartsWith("split "));
+  for (const int batch : {13, 24, 48}) {
+    EXPECT_THAT(first(32768, batch), testing::StartsWith("even ")) << batch;
+  }
+  for (const int batch : {1, 16, 33, 64}) {
+    EXPECT_THAT(first(32768, batch), testing::StartsWith("split ")) << batch;
+  }
 }
 
 TEST(AttentionDecodeLadder, CutsTheWorkEvenlyIfLengthsDiffer) {
