@@ -76,7 +76,7 @@
 //            PDL       The grid starts while the grid before it ends, and brings a short chunk of
 //                      K and V into L2. The second kernel is ready when the first one ends. A grid
 //                      lets the next one start after its last tile, not before: otherwise blocks
-//                      of both fill the SMs unevenly (17 x 1,024 keys took 28 us, not 20).
+//                      of both fill the SMs unevenly (17 x 1,024 keys took 30 us, not 20).
 // Numerics   As in prefill.cu: products are exact, sums and softmax are fp32, P is rounded to T,
 //            row sums add the rounded P (lse has its own sum), and o is rounded once. Parts are
 //            fp32 and are added in a fixed order: two runs give the same bits.
