@@ -67,19 +67,24 @@
 //                      better. A block has WARPS * STAGES * BLOCK_N * 4 * head_dim bytes.
 //            BLOCKS_PER_SM   The blocks that the compiler leaves registers for.
 //            GRID_BLOCKS     The blocks per SM that chunks are cut for. Fewer blocks have fewer
-//                            parts to add up; more blocks even out the end.
+//                            parts to add up; more blocks even out the end. If there are more
+//                            sequences and heads than blocks, a chunk is a whole sequence. Then
+//                            rings of 64 KB are best: three blocks fit an SM and read side by
+//                            side, so it matters little that some SMs have one more than others.
 //            COMBINE   last_block needs no second launch. kernel has more threads for the last sum.
 //            CLUSTER   The parts of a sequence. More parts are more blocks with fewer keys each.
-//            PDL       The grid starts while the grid before it ends, and brings its first rows of
-//                      K and V into L2. The second kernel is ready when the first one ends.
+//            PDL       The grid starts while the grid before it ends, and brings a short chunk of
+//                      K and V into L2. The second kernel is ready when the first one ends. A grid
+//                      lets the next one start after its last tile, not before: otherwise blocks
+//                      of both fill the SMs unevenly (17 x 1,024 keys took 30 us, not 20).
 // Numerics   As in prefill.cu: products are exact, sums and softmax are fp32, P is rounded to T,
 //            row sums add the rounded P (lse has its own sum), and o is rounded once. Parts are
 //            fp32 and are added in a fixed order: two runs give the same bits.
 
+#include <mg/arrival_counter.cuh>
 #include <mg/attention_parts.cuh>
 #include <mg/cluster.cuh>
 #include <mg/grid_dependency.cuh>
-#include <mg/last_block.cuh>
 #include <mg/shared.cuh>
 #include <mg/types.cuh>
 
@@ -88,16 +93,28 @@
 
 enum class COMBINE { kernel, last_block };
 
+// Whether this block is the last of `count` that call this. It then sees what the others wrote.
+__device__ __forceinline__ bool is_last_part(mg::u32* counter, int count) {
+  MG_SHARED(mg::u32, before);
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    before = mg::count_arrival(counter);
+    if (before == static_cast<mg::u32>(count - 1)) *counter = 0;
+  }
+  __syncthreads();
+  return before == static_cast<mg::u32>(count - 1);
+}
+
 template <class T, int HEAD_DIM, int ROWS, int BLOCK_N, int WARPS, int STAGES, int BLOCKS_PER_SM,
           COMBINE HOW, bool PDL, bool PAGED, bool CAUSAL, bool WINDOWED, bool CAPPED, bool LSE>
 __global__ void __launch_bounds__(32 * WARPS, BLOCKS_PER_SM)
     attention_decode(const T* q, const T* k, const T* v, const int* kv_lens, const int* block_table,
                      T* o, float* lse, float* part_sums, float* part_weights, mg::u32* counters,
                      float scale, float softcap, int q_len, int kv_len, int heads, int kv_heads,
-                     int window, int page_size, int max_pages, int chunk, mg::i64 q_sb,
-                     mg::i64 q_ss, mg::i64 q_sh, mg::i64 k_sb, mg::i64 k_ss, mg::i64 k_sh,
-                     mg::i64 v_sb, mg::i64 v_ss, mg::i64 v_sh, mg::i64 o_sb, mg::i64 o_ss,
-                     mg::i64 o_sh) {
+                     int window, int page_size, int max_pages, int chunk, int prefetched,
+                     mg::i64 q_sb, mg::i64 q_ss, mg::i64 q_sh, mg::i64 k_sb, mg::i64 k_ss,
+                     mg::i64 k_sh, mg::i64 v_sb, mg::i64 v_ss, mg::i64 v_sh, mg::i64 o_sb,
+                     mg::i64 o_ss, mg::i64 o_sh) {
   using V =
       Variant<T, HEAD_DIM, ROWS, BLOCK_N, WARPS, STAGES, PAGED, CAUSAL, WINDOWED, CAPPED, LSE>;
   const Arguments<T> in{
@@ -106,7 +123,7 @@ __global__ void __launch_bounds__(32 * WARPS, BLOCKS_PER_SM)
       q_ss,  q_sh,   k_sb,  k_ss,     k_sh,        v_sb,      v_ss,  v_sh,
       o_sb,  o_ss,   o_sh};
   const Place<V> place(in);
-  begin<V, PDL>(in, place);
+  begin<V, PDL>(in, place, prefetched);
   const int keys = kv_lens[place.sequence];
   const Cut cut = Cut::of<WINDOWED>(keys, q_len, window, chunk, static_cast<int>(gridDim.y));
   if (place.part >= cut.parts) return;
@@ -117,7 +134,7 @@ __global__ void __launch_bounds__(32 * WARPS, BLOCKS_PER_SM)
   const int tile = place.sequence * static_cast<int>(gridDim.x) + static_cast<int>(blockIdx.x);
   const mg::i64 first_part = mg::i64{tile} * gridDim.y;
   const Outputs<T> outputs = place.outputs(in);
-  const Merged<V> merged = attend(in, place, keys, first_key, end_key);
+  const Merged<V> merged = attend<V, PDL>(in, place, keys, first_key, end_key);
   merged.for_each_piece(place.rows, [&](int row, int column, const mg::AttentionPiece& piece) {
     if (cut.parts == 1) {
       write<T, LSE>(outputs, row, column, piece);
@@ -126,7 +143,7 @@ __global__ void __launch_bounds__(32 * WARPS, BLOCKS_PER_SM)
     }
   });
   if constexpr (HOW == COMBINE::last_block) {
-    if (cut.parts == 1 || !mg::is_last_block(counters + tile, cut.parts)) return;
+    if (cut.parts == 1 || !is_last_part(counters + tile, cut.parts)) return;
     constexpr int kPieces = HEAD_DIM / 4;
     for (int i = static_cast<int>(threadIdx.x); i < place.rows * kPieces; i += V::kThreads) {
       const int row = i / kPieces, column = i % kPieces * 4;
@@ -144,9 +161,10 @@ __global__ void __launch_bounds__(32 * WARPS, BLOCKS_PER_SM)
     attention_decode_cluster(const T* q, const T* k, const T* v, const int* kv_lens,
                              const int* block_table, T* o, float* lse, float scale, float softcap,
                              int q_len, int kv_len, int heads, int kv_heads, int window,
-                             int page_size, int max_pages, int chunk, mg::i64 q_sb, mg::i64 q_ss,
-                             mg::i64 q_sh, mg::i64 k_sb, mg::i64 k_ss, mg::i64 k_sh, mg::i64 v_sb,
-                             mg::i64 v_ss, mg::i64 v_sh, mg::i64 o_sb, mg::i64 o_ss, mg::i64 o_sh) {
+                             int page_size, int max_pages, int chunk, int prefetched, mg::i64 q_sb,
+                             mg::i64 q_ss, mg::i64 q_sh, mg::i64 k_sb, mg::i64 k_ss, mg::i64 k_sh,
+                             mg::i64 v_sb, mg::i64 v_ss, mg::i64 v_sh, mg::i64 o_sb, mg::i64 o_ss,
+                             mg::i64 o_sh) {
   using V =
       Variant<T, HEAD_DIM, ROWS, BLOCK_N, WARPS, STAGES, PAGED, CAUSAL, WINDOWED, CAPPED, LSE>;
   constexpr int kStep = WARPS * BLOCK_N;
@@ -157,7 +175,7 @@ __global__ void __launch_bounds__(32 * WARPS, BLOCKS_PER_SM)
       o_sb,  o_ss,   o_sh};
   mg::cluster_arrive();
   const Place<V> place(in);
-  begin<V, PDL>(in, place);
+  begin<V, PDL>(in, place, prefetched);
   // Parts are cut by the length of the sequence itself, because every block of the cluster runs in
   // any case.
   const int keys = kv_lens[place.sequence];
@@ -166,7 +184,8 @@ __global__ void __launch_bounds__(32 * WARPS, BLOCKS_PER_SM)
   const int first_key = begin_key + place.part * share;
 
   const Outputs<T> outputs = place.outputs(in);
-  const Merged<V> merged = attend(in, place, keys, first_key, minimum(keys, first_key + share));
+  const Merged<V> merged =
+      attend<V, PDL>(in, place, keys, first_key, minimum(keys, first_key + share));
 
   constexpr int kPieces = HEAD_DIM / 4;
   auto* const slots = reinterpret_cast<float4*>(mg::dynamic_shared<unsigned char>() + V::kBytes);

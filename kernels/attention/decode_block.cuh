@@ -5,7 +5,7 @@
 
 #include <mg/attention_parts.cuh>
 #include <mg/attention_rows.cuh>
-#include <mg/bulk_copy.cuh>
+#include <mg/cache_hint.cuh>
 #include <mg/grid_dependency.cuh>
 #include <mg/shared.cuh>
 #include <mg/swizzle.cuh>
@@ -25,14 +25,16 @@ struct Cut {
   }
 };
 
-// Prefetches the first rows that this block will read into L2. `end` comes from kv_len, a bound of
-// the length; the length itself may not be read yet.
+// Prefetches the rows that this block will read into L2. `end` comes from kv_len, a bound of the
+// length; the length itself may not be read yet.
 template <class V>
 __device__ __forceinline__ void prefetch(const Cache<typename V::T>& cache, int begin, int end) {
-  const int last = minimum(end, begin + V::kStages * V::kWarps * V::kKeys);
-  for (int key = begin + static_cast<int>(threadIdx.x); key < last; key += V::kThreads) {
-    mg::bulk_prefetch_to_l2(cache.k + key * cache.k_row, V::kRowBytes);
-    mg::bulk_prefetch_to_l2(cache.v + key * cache.v_row, V::kRowBytes);
+  constexpr int kLines = (V::kHeadDim + 63) / 64;  // of 128 bytes
+  const int count = (end - begin) * kLines;
+  for (int i = static_cast<int>(threadIdx.x); i < count; i += V::kThreads) {
+    const int key = begin + i / kLines, column = i % kLines * 64;
+    mg::prefetch_to_l2(cache.k + key * cache.k_row + column);
+    mg::prefetch_to_l2(cache.v + key * cache.v_row + column);
   }
 }
 
@@ -103,14 +105,16 @@ struct Place {
   }
 };
 
-// Prefetches and waits until this grid may read what earlier grids wrote.
+// Waits until this grid may read what earlier grids wrote. Meanwhile the first `prefetched` keys of
+// the chunk come into L2. They are 0 if the chunk is longer than the rings, or if there are more
+// blocks than SMs: then prefetches cost more than they save.
 template <class V, bool kPdl>
-__device__ __forceinline__ void begin(const Arguments<typename V::T>& in, const Place<V>& place) {
+__device__ __forceinline__ void begin(const Arguments<typename V::T>& in, const Place<V>& place,
+                                      int prefetched) {
   if constexpr (kPdl) {
-    mg::let_next_grid_start();
     if constexpr (!V::kPaged && !V::kWindowed) {
       const int first = place.part * in.chunk;
-      prefetch<V>(place.cache(in), first, minimum(in.kv_len, first + in.chunk));
+      prefetch<V>(place.cache(in), first, minimum(in.kv_len, first + prefetched));
     }
     mg::wait_for_previous_grid();
   }
@@ -195,8 +199,10 @@ __device__ __forceinline__ void attend_tile(const Arguments<typename V::T>& in,
 }
 
 // Computes attention of a block's rows over keys [first_key, end_key) of a sequence that has `keys`
-// keys.
-template <class V>
+// keys. With kPdl the next grid may start when the last tile has been computed. If it could start
+// earlier, its blocks would take the free places of the SMs while all blocks of this grid still
+// run. After a few launches some SMs would have two blocks of a grid and others none.
+template <class V, bool kPdl>
 __device__ __forceinline__ Merged<V> attend(const Arguments<typename V::T>& in,
                                             const Place<V>& place, int keys, int first_key,
                                             int end_key) {
@@ -239,6 +245,7 @@ __device__ __forceinline__ Merged<V> attend(const Arguments<typename V::T>& in,
     load(slot);
     slot = slot == V::kStages - 1 ? 0 : slot + 1;
   }
+  if constexpr (kPdl) mg::let_next_grid_start();
   copies.template wait<0>();
   __syncthreads();  // Every warp is done with its ring.
   const Merged<V> merged(mg::dynamic_shared<float>(), V::kRows);

@@ -59,11 +59,11 @@
 //            BLOCKS_PER_SM   More blocks hide the ends of each other's sequences.
 //            LEAST     A run has at least so many tiles per warp. A small problem then has fewer
 //                      parts to add up, but uses fewer SMs.
-//            PDL       The grid starts while the grid before it ends. If the dims say that all
-//                      sequences have kv_len keys, it brings its first rows of K and V into L2.
+//            PDL       The grid starts while the grid before it ends.
 // Numerics   As in decode.cu. The lengths and the device decide where the lists are cut, and with
 //            this the order of the sums. Two runs on equal inputs give the same bits.
 
+#include <mg/arrival_counter.cuh>
 #include <mg/attention_parts.cuh>
 #include <mg/attention_rows.cuh>
 #include <mg/grid_dependency.cuh>
@@ -73,23 +73,6 @@
 #include "decode_block.cuh"
 #include "decode_even.cuh"
 #include "decode_tiles.cuh"
-
-// Prefetches the first rows of a run into L2, for sequences of kv_len keys each.
-template <class V>
-__device__ __forceinline__ void prefetch_run(const Arguments<typename V::T>& in,
-                                             const Columns& columns, int batch, int least) {
-  const SequenceTiles<V> tiles(in, in.kv_len);
-  const mg::i64 per_sequence = mg::i64{columns.passes} * tiles.count;
-  const EvenCut cut(batch * per_sequence, columns.most_runs, least);
-  if (columns.run >= cut.runs) return;
-  const mg::i64 first = cut.begin(columns.run);
-  const int sequence = static_cast<int>(first / per_sequence);
-  const int of_sequence = static_cast<int>(first % per_sequence);
-  const Place<V> place = columns.place<V>(in, sequence, of_sequence / tiles.count);
-  const int key = of_sequence % tiles.count * V::kKeys;
-  const mg::i64 end = key + (cut.begin(columns.run + 1) - first) * V::kKeys;
-  prefetch<V>(place.cache(in), key, end < in.kv_len ? static_cast<int>(end) : in.kv_len);
-}
 
 // An item that several runs share: the block writes a part of it.
 struct SharedItem {
@@ -106,9 +89,9 @@ __global__ void __launch_bounds__(32 * WARPS, BLOCKS_PER_SM)
                           float* part_weights, mg::u32* counters, float scale, float softcap,
                           int q_len, int kv_len, int heads, int kv_heads, int window, int page_size,
                           int max_pages, int batch, int column_count, int passes, int row_blocks,
-                          int least, int equal_lengths, mg::i64 q_sb, mg::i64 q_ss, mg::i64 q_sh,
-                          mg::i64 k_sb, mg::i64 k_ss, mg::i64 k_sh, mg::i64 v_sb, mg::i64 v_ss,
-                          mg::i64 v_sh, mg::i64 o_sb, mg::i64 o_ss, mg::i64 o_sh) {
+                          int least, mg::i64 q_sb, mg::i64 q_ss, mg::i64 q_sh, mg::i64 k_sb,
+                          mg::i64 k_ss, mg::i64 k_sh, mg::i64 v_sb, mg::i64 v_ss, mg::i64 v_sh,
+                          mg::i64 o_sb, mg::i64 o_ss, mg::i64 o_sh) {
   using V =
       Variant<T, HEAD_DIM, ROWS, BLOCK_N, WARPS, STAGES, PAGED, CAUSAL, WINDOWED, CAPPED, LSE>;
   constexpr int kNoChunk = 0;  // the argument of the other designs
@@ -118,13 +101,7 @@ __global__ void __launch_bounds__(32 * WARPS, BLOCKS_PER_SM)
       q_ss,  q_sh,   k_sb,  k_ss,     k_sh,        v_sb,      v_ss,     v_sh,
       o_sb,  o_ss,   o_sh};
   const Columns columns(column_count, passes, row_blocks);
-  if constexpr (PDL) {
-    mg::let_next_grid_start();
-    if constexpr (!PAGED && !WINDOWED) {
-      if (equal_lengths != 0) prefetch_run<V>(in, columns, batch, least);
-    }
-    mg::wait_for_previous_grid();
-  }
+  if constexpr (PDL) mg::wait_for_previous_grid();
   const TileCount<V> tile_count(in, batch);
   const EvenCut cut(tile_count.total() * passes, columns.most_runs, least);
   if (columns.run >= cut.runs) return;
@@ -185,6 +162,7 @@ __global__ void __launch_bounds__(32 * WARPS, BLOCKS_PER_SM)
       ++shared_count;
     }
     left -= count;
+    if (PDL && left == 0) mg::let_next_grid_start();
     if (left > 0) {
       at.go_to_next_item(in, passes);
       next_q.load(in, columns.place<V>(in, at.sequence, at.pass));
@@ -208,19 +186,15 @@ __global__ void __launch_bounds__(32 * WARPS, BLOCKS_PER_SM)
 
   // Adds up the parts of the items whose other parts are there already.
   __syncthreads();
-  if (threadIdx.x == 0) {
-    __threadfence();
-    for (int i = 0; i < shared_count; ++i) {
-      SharedItem& item = shared_items[i];
-      item.first_run = cut.run_of(item.first_tile);
-      const int runs = cut.run_of(item.first_tile + item.tiles - 1) - item.first_run + 1;
-      mg::u32* const counter = counters + columns.block_of(item.first_run);
-      if (atomicAdd(counter, 1u) == static_cast<mg::u32>(runs - 1)) {
-        *counter = 0;
-        item.runs = runs;
-      }
+  if (static_cast<int>(threadIdx.x) < shared_count) {
+    SharedItem& item = shared_items[threadIdx.x];
+    item.first_run = cut.run_of(item.first_tile);
+    const int runs = cut.run_of(item.first_tile + item.tiles - 1) - item.first_run + 1;
+    mg::u32* const counter = counters + columns.block_of(item.first_run);
+    if (mg::count_arrival(counter) == static_cast<mg::u32>(runs - 1)) {
+      *counter = 0;
+      item.runs = runs;
     }
-    __threadfence();
   }
   __syncthreads();
   for (int i = 0; i < shared_count; ++i) {

@@ -48,6 +48,13 @@ struct Columns {
   __device__ __forceinline__ int block_of(int any_run) const { return any_run * count + column; }
 };
 
+// a / b of numbers that are not negative. Nearly always they have 31 bits, whose quotient takes
+// much less time.
+__device__ __forceinline__ mg::i64 quotient(mg::i64 a, mg::i64 b) {
+  if ((a | b) >> 31 == 0) return static_cast<mg::u32>(a) / static_cast<mg::u32>(b);
+  return a / b;
+}
+
 // Cuts a list of tiles into runs whose lengths differ by one at most. A run has at least `least`
 // tiles, unless it is the only one.
 struct EvenCut {
@@ -57,7 +64,7 @@ struct EvenCut {
   __device__ __forceinline__ EvenCut(mg::i64 tiles, int most_runs, int least) {
     runs = tiles < mg::i64{most_runs} * least ? maximum(1, static_cast<int>(tiles) / least)
                                               : most_runs;
-    length = tiles / runs;
+    length = quotient(tiles, runs);
     longer = static_cast<int>(tiles - length * runs);
   }
 
@@ -66,8 +73,8 @@ struct EvenCut {
   }
   __device__ __forceinline__ int run_of(mg::i64 tile) const {
     const mg::i64 in_longer = longer * (length + 1);
-    if (tile < in_longer) return static_cast<int>(tile / (length + 1));
-    return longer + static_cast<int>((tile - in_longer) / length);
+    if (tile < in_longer) return static_cast<int>(quotient(tile, length + 1));
+    return longer + static_cast<int>(quotient(tile - in_longer, length));
   }
 };
 

@@ -106,6 +106,29 @@ class TileCopier {
   // from `end` on become zeros.
   __device__ __forceinline__ void copy(typename V::Copies& copies, T* tile, int key,
                                        int end) const {
+    if (!V::kPaged && key + V::kKeys <= end) {
+      copy_whole(copies, tile, key);
+    } else {
+      copy_checked(copies, tile, key, end);
+    }
+  }
+
+ private:
+  // All rows are there: a lane needs no comparisons, and one addition per row for the address.
+  __device__ __forceinline__ void copy_whole(typename V::Copies& copies, T* tile, int key) const {
+    const T* k = cache_.k + (key + lane_row_) * cache_.k_row;
+    const T* v = cache_.v + (key + lane_row_) * cache_.v_row;
+#pragma unroll
+    for (int first = 0; first < V::kKeys; first += V::kCopiedAtOnce) {
+      copy_row(copies, tile, k, first + lane_row_, true);
+      copy_row(copies, tile + V::kTile, v, first + lane_row_, true);
+      k += V::kCopiedAtOnce * cache_.k_row;
+      v += V::kCopiedAtOnce * cache_.v_row;
+    }
+  }
+
+  __device__ __forceinline__ void copy_checked(typename V::Copies& copies, T* tile, int key,
+                                               int end) const {
     constexpr int kLookups = (V::kKeys + 31) / 32;  // a lane looks up the pages of so many rows
     int pages[kLookups], rows[kLookups];
     if constexpr (V::kPaged) {
@@ -131,7 +154,6 @@ class TileCopier {
     }
   }
 
- private:
   __device__ __forceinline__ void copy_row(typename V::Copies& copies, T* tile, const T* from,
                                            int row, bool is_there) const {
     auto* const to = reinterpret_cast<unsigned char*>(tile);

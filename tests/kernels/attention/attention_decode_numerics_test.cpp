@@ -104,9 +104,9 @@ class AttentionDecodeNumerics : public AttentionHeadTest<AttentionDecodeNumerics
     }
     args.insert(args.end(), {&scale, &softcap, &q_len, &kv_len, &one, &one, &none, &one, &none});
     if (is_even) {  // one sequence, column, pass and block of rows; runs of one tile or more
-      args.insert(args.end(), {&one, &one, &one, &one, &one, &none});
+      args.insert(args.end(), {&one, &one, &one, &one, &one});
     } else {
-      args.push_back(&chunk);
+      args.insert(args.end(), {&chunk, &none});
     }
     args.insert(args.end(), {&sb, &ss, &sh, &sb, &ss, &sh, &sb, &ss, &sh, &sb, &ss, &sh});
     const std::uint32_t rings = (16 + 2 * 2 * 2 * 16) * 64 * 2;

@@ -20,13 +20,14 @@ struct Split {
   const char* combine = "last_block";
   int grid_blocks = 16, blocks_per_sm = 1;
 
-  std::string text() const {
+  std::string text(bool pdl = false) const {
     const auto word = [](const char* name, int value) {
       return " " + std::string(name) + "=" + std::to_string(value);
     };
     return "split" + word("ROWS", rows) + word("BLOCK_N", block_n) + word("WARPS", warps) +
            word("STAGES", stages) + word("BLOCKS_PER_SM", blocks_per_sm) +
-           word("GRID_BLOCKS", grid_blocks) + " COMBINE=" + combine + " PDL=false";
+           word("GRID_BLOCKS", grid_blocks) + " COMBINE=" + combine +
+           " PDL=" + (pdl ? "true" : "false");
   }
 };
 
@@ -224,36 +225,86 @@ TEST(AttentionDecodeLadder, ServesEveryProblemFromAmpereOn) {
   }
 }
 
-// 4 warps with 3 tiles of 16 keys each on their way, or less where shared memory holds less.
-TEST(AttentionDecodeLadder, TakesAsManyTilesAsFit) {
-  const auto first = [&](int head_dim, const DeviceLimits& device) {
-    return decode().first_of_ladder(Shape{300, 1, 32, 8, 8, head_dim}.text("T=bf16"), device);
+// A block that has its SM to itself while there are SMs enough for all, smaller ones otherwise, and
+// smaller ones where shared memory holds less.
+TEST(AttentionDecodeLadder, TakesTheTilesThatFit) {
+  const auto first = [&](int batch, int head_dim, const DeviceLimits& device) {
+    return decode().first_of_ladder(Shape{300, 1, 32, 8, batch, head_dim}.text("T=bf16"), device);
   };
-  const auto rung = [](int warps, int stages) {
-    return Split{16, 16, warps, stages, "last_block", 2}.text();
+  const auto rung = [](int block_n, int warps, bool pdl = false) {
+    return Split{16, block_n, warps, 2, "last_block", 1}.text(pdl);
   };
-  for (const int head_dim : {64, 96, 128}) EXPECT_EQ(first(head_dim, kA100), rung(4, 3));
-  EXPECT_EQ(first(256, kA100), rung(4, 2));
-  EXPECT_EQ(first(96, kL4), rung(4, 3));
-  EXPECT_EQ(first(128, kL4), rung(4, 2));
-  EXPECT_EQ(first(256, kL4), rung(2, 2));
-  for (const int head_dim : {64, 96, 128, 256}) {
-    EXPECT_THAT(first(head_dim, kH200), testing::HasSubstr("STAGES=3 "));
-    EXPECT_THAT(first(head_dim, kH200), testing::EndsWith("PDL=true"));
+  for (const int head_dim : {64, 96, 128}) {
+    EXPECT_EQ(first(3, head_dim, kA100), rung(32, 4));
+    EXPECT_EQ(first(16, head_dim, kH200), rung(32, 4, true));
+    EXPECT_EQ(first(64, head_dim, kH200), rung(head_dim == 128 ? 16 : 32, 4, true));
   }
+  EXPECT_EQ(first(3, 256, kA100), rung(16, 4));
+  EXPECT_EQ(first(64, 256, kH200), rung(16, 2, true));
+  EXPECT_EQ(first(7, 128, kL4), rung(16, 4));
+  EXPECT_EQ(first(64, 128, kL4), rung(16, 2));
+  EXPECT_EQ(first(64, 256, kL4), rung(16, 2));
 }
 
-// 8 heads of keys of 17 sequences are 136 units for 264 blocks. Of short ones that matters less
-// than what it costs to cut the work evenly.
-TEST(AttentionDecodeLadder, CutsTheWorkEvenlyWhereTheLastWaveWouldBeLong) {
+// 8 heads of keys of 13 sequences leave 28 of 132 SMs idle. With PDL the next grid would take these
+// first. Of chunks that fit the rings this matters less than what PDL saves.
+TEST(AttentionDecodeLadder, HasNoDependentLaunchIfManySmsAreIdle) {
   const auto first = [&](int kv_len, int batch) {
     return decode().first_of_ladder(Shape{kv_len, 1, 32, 8, batch, 128}.text("T=bf16"), kH200);
   };
-  EXPECT_THAT(first(5000, 17), testing::StartsWith("even "));
-  EXPECT_THAT(first(5000, 48), testing::StartsWith("even "));
-  EXPECT_THAT(first(128, 17), testing::StartsWith("split "));
-  EXPECT_THAT(first(5000, 33), testing::StartsWith("split "));
-  EXPECT_THAT(first(5000, 1), testing::StartsWith("split "));
+  EXPECT_THAT(first(5000, 13), testing::EndsWith("PDL=false"));
+  EXPECT_THAT(first(256, 13), testing::EndsWith("PDL=true"));
+  EXPECT_THAT(first(5000, 16), testing::EndsWith("PDL=true"));
+  EXPECT_THAT(first(5000, 17), testing::EndsWith("PDL=true"));
+}
+
+// A cluster where all its blocks have keys, and where more parts would not fit the GPU or would be
+// shorter than the rings.
+TEST(AttentionDecodeLadder, AddsFewPartsUpInACluster) {
+  const auto first = [&](int kv_len, int batch, const DeviceLimits& device = kH200) {
+    return decode().first_of_ladder(Shape{kv_len, 1, 32, 8, batch, 128}.text("T=bf16"), device);
+  };
+  const auto cluster = [](int blocks, const char* pdl) {
+    return "cluster ROWS=16 BLOCK_N=32 WARPS=4 STAGES=2 BLOCKS_PER_SM=1 CLUSTER=" +
+           std::to_string(blocks) + " PDL=" + pdl;
+  };
+  EXPECT_EQ(first(512, 3), cluster(2, "true"));
+  EXPECT_EQ(first(1024, 1), cluster(4, "true"));
+  EXPECT_EQ(first(8192, 8), cluster(2, "true"));
+  EXPECT_EQ(first(8192, 6), cluster(2, "false"));
+  EXPECT_THAT(first(128, 1), testing::StartsWith("split "));
+  EXPECT_THAT(first(8192, 1), testing::StartsWith("split "));
+  EXPECT_THAT(first(1024, 5), testing::StartsWith("split "));
+  EXPECT_THAT(first(512, 3, kA100), testing::StartsWith("split "));
+}
+
+// With long sequences it matters that some SMs have more blocks than others.
+TEST(AttentionDecodeLadder, CutsLongSequencesEvenly) {
+  const auto first = [&](int kv_len, int batch) {
+    return decode().first_of_ladder(Shape{kv_len, 1, 32, 8, batch, 128}.text("T=bf16"), kH200);
+  };
+  EXPECT_THAT(first(3000, 48), testing::StartsWith("split "));
+  for (const int batch : {13, 24, 48}) {
+    EXPECT_THAT(first(32768, batch), testing::StartsWith("even ")) << batch;
+  }
+  for (const int batch : {1, 16, 33, 64}) {
+    EXPECT_THAT(first(32768, batch), testing::StartsWith("split ")) << batch;
+  }
+}
+
+TEST(AttentionDecodeLadder, CutsTheWorkEvenlyIfLengthsDiffer) {
+  const auto first = [&](int total, int head_dim, const DeviceLimits& device) {
+    return decode().first_of_ladder(
+        Shape{1000, 1, 32, 8, 17, head_dim}.text("total_kv=" + std::to_string(total) + ",T=bf16"),
+        device);
+  };
+  for (const int head_dim : {64, 96, 128, 256}) {
+    EXPECT_THAT(first(17000, head_dim, kH200), testing::StartsWith("split "));
+    EXPECT_THAT(first(15000, head_dim, kH200), testing::StartsWith("split "));
+    EXPECT_THAT(first(14000, head_dim, kH200), testing::StartsWith("even "));
+    EXPECT_THAT(first(0, head_dim, kH200), testing::StartsWith("even "));
+    EXPECT_NE(first(0, head_dim, kL4), "none");
+  }
 }
 
 TEST(AttentionDecodeSpace, StaysWhereASearchCanSeeIt) {
