@@ -4,21 +4,24 @@
 // Algorithm  <mg/wgmma_gemm.cuh>: one warpgroup lets the copy engine bring x and w, CONSUMERS
 //            others multiply and write. Blocks stay and take tile after tile.
 // Traffic    A tile reads 64 * CONSUMERS rows of x and BLOCK_N rows of w, mostly from L2. With
-//            CLUSTER two blocks share those of w. It writes y, 64 x 64 elements per copy.
+//            CLUSTER two blocks share those of w. It writes y, 64 x 64 elements per copy, and
+//            columns that do not fill such a copy from registers.
 // Work       2 * m * n * k flops. wgmma does 4096 flops per SM and clock, about 800 TFLOP/s at the
 //            clocks that an H200's power allows. A tile also waits for its first slab and stages
 //            its results, about 1,000 clocks of 32,768 at k = 4096.
 //            Expected on an H200 at 8192^3: 700 TFLOP/s.
 // Tunables   CONSUMERS   The rows of a tile, 64 for each. More rows need less traffic per product.
-//            BLOCK_N     The columns of a tile, likewise. 256 keeps the tensor cores busiest.
-//            Others
-//                        may fill the last wave of tiles better.
-//            STAGES      The slabs of 64 columns of x and w in shared memory.
+//            BLOCK_N     The columns of a tile, likewise. 256 keeps the tensor cores busiest;
+//                        others may fill the waves of tiles better. The `let` of the operator file
+//                        estimates the time of each in clocks, and the ladder takes the best.
+//            BLOCK_K     The columns of a slab of x and w. A tile of 64 x 32 takes 320 clocks for a
+//                        slab of 64 columns and 440 for one of 128, most of them to wait.
+//            STAGES      The slabs in shared memory.
 //            CLUSTER     The blocks that share one read of w.
 //            GROUP       The tiles of rows that are computed next to each other, for L2.
 //            STREAM_K    The blocks share the tiles of the last waves evenly, cut anywhere in k.
-//            They
-//                        then read other parts of x and w at one time, so L2 must hold these.
+//                        They then read other parts of x and w at one time, so L2 must hold these
+//                        and gives an SM 38 bytes per clock instead of 60.
 //            Y_STAGES    The stages of 64 columns of y in shared memory.
 //            PDL         The grid is set up while the grid before it ends.
 // Numerics   Products are exact, and sums are fp32. Bias, activation and residual are fp32, and y
@@ -31,16 +34,17 @@
 #include "epilogue.cuh"
 
 template <class T, int CONSUMERS, int BLOCK_N, int STAGES, int CLUSTER, bool STREAM_K, int Y_STAGES,
-          bool RELU, bool GELU, bool SILU, bool BIAS, bool RESIDUAL>
+          int BLOCK_K, bool RELU, bool GELU, bool SILU, bool BIAS, bool RESIDUAL>
 __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
     gemm_forward_wgmma(const __grid_constant__ mg::TensorMap x,
                        const __grid_constant__ mg::TensorMap w,
-                       const __grid_constant__ mg::TensorMap y, const T* bias, const T* residual,
-                       float* partial_sums, mg::u32* counters, int m, int n, int k, int group,
-                       mg::i64 residual_stride) {
-  using V = mg::WgmmaGemm<T, CONSUMERS, BLOCK_N, STAGES, CLUSTER, 1, STREAM_K, Y_STAGES>;
+                       const __grid_constant__ mg::TensorMap y_map, T* y, const T* bias,
+                       const T* residual, float* partial_sums, mg::u32* counters, int m, int n,
+                       int k, int group, mg::i64 residual_stride, mg::i64 y_stride) {
+  using V = mg::WgmmaGemm<T, CONSUMERS, BLOCK_N, STAGES, CLUSTER, 1, STREAM_K, BLOCK_K, Y_STAGES>;
   const mg::TensorMap* const weights[] = {&w};
   const Epilogue<T, RELU, GELU, SILU, BIAS, RESIDUAL> epilogue{bias, residual, nullptr,
                                                                residual_stride, 0};
-  mg::wgmma_gemm<V>({m, n, k, group}, x, weights, y, {partial_sums, counters}, epilogue);
+  mg::wgmma_gemm<V>({m, n, k, group}, x, weights, {y_map, y, y_stride}, {partial_sums, counters},
+                    epilogue);
 }

@@ -3,13 +3,14 @@
 //
 // Algorithm  <mg/wgmma_stream.cuh>: y^T = w x^T by wgmma, so the weights are the operand of 64
 //            rows. The copy engine brings slabs of w and x into a ring, and each of CONSUMERS
-//            warpgroups multiplies 64 rows of w. All slabs of w are shared evenly among the
-//            blocks. Blocks that share a tile leave sums in the workspace, and the last one adds
-//            them in a fixed order.
-// Traffic    n * k elements of w, once. x comes from L2 for each slab: m / (64 * CONSUMERS) of the
-//            bytes of w. The sums that a block leaves are at most 2 * 256 * ROWS * CONSUMERS
-//            bytes: 16 KB for 16 rows and CONSUMERS = 2, where a block reads 508 KB of 64 MiB of
-//            weights on an H200.
+//            warpgroups multiplies 64 rows of w. With WHOLE, the rows of w are cut into equal
+//            tiles, equally many for each block. Otherwise all slabs of w are shared evenly among
+//            the blocks. Blocks that share a tile leave sums in the workspace, and the last one
+//            adds them in a fixed order.
+// Traffic    n * k elements of w, once. x comes from L2 for each slab: m / (rows of a tile) of the
+//            bytes of w. Without WHOLE, the sums that a block leaves are at most 2 * 256 * ROWS *
+//            CONSUMERS bytes: 16 KB for 16 rows and CONSUMERS = 2, where a block reads 508 KB of 64
+//            MiB of weights on an H200.
 // Work       2 * ROWS * n * k flops. A slab of 64 x 64 weights takes about 430 clocks to arrive at
 //            an SM of an H200, and about 150 to wait for, multiply and release. Expected on an
 //            H200: 4,100 GB/s of weights and more from 64 MiB on. Without PDL the beginning and
@@ -20,6 +21,9 @@
 //            BLOCK_K     The columns of a slab. Longer slabs need fewer barriers; shorter ones
 //                        leave less of the ring unused.
 //            RING        The KiB of the ring, which are also the bytes in flight of a block.
+//            WHOLE       Equal tiles that no two blocks share: no sums are exchanged, 1 us less at
+//                        the end. Its tiles have at least 3 * ROWS rows, because each slab also
+//                        brings ROWS rows of x. Fewer rows of w per block are cut along k better.
 //            BLOCKS_PER_SM  Two blocks hide each other's barriers.
 //            PDL         The grid starts while the grid before it ends, and brings its first
 //                        weights into L2. Two grids fit into an SM at a time if RING is at most
@@ -33,16 +37,17 @@
 
 #include "epilogue.cuh"
 
-template <class T, int ROWS, int CONSUMERS, int BLOCK_K, int SLOTS, int BLOCKS_PER_SM, bool PDL,
-          bool RELU, bool GELU, bool SILU, bool BIAS, bool RESIDUAL>
+template <class T, int ROWS, int CONSUMERS, int BLOCK_K, int SLOTS, bool WHOLE, int BLOCKS_PER_SM,
+          bool PDL, bool RELU, bool GELU, bool SILU, bool BIAS, bool RESIDUAL>
 __global__ void __launch_bounds__(128 * CONSUMERS + 32, BLOCKS_PER_SM)
     gemm_forward_wgmma_stream(const __grid_constant__ mg::TensorMap x,
                               const __grid_constant__ mg::TensorMap w, const T* bias,
                               const T* residual, T* y, float* partial_sums, mg::u32* counters,
-                              int m, int n, int k, mg::i64 residual_stride, mg::i64 y_stride) {
-  using V = mg::WgmmaStream<T, CONSUMERS, ROWS, BLOCK_K, SLOTS, 1>;
+                              int m, int n, int k, int tile, int slots, mg::i64 residual_stride,
+                              mg::i64 y_stride) {
+  using V = mg::WgmmaStream<T, CONSUMERS, ROWS, BLOCK_K, SLOTS, WHOLE, 1>;
   const mg::TensorMap* const weights[] = {&w};
   const Epilogue<T, RELU, GELU, SILU, BIAS, RESIDUAL> epilogue{bias, residual, y, residual_stride,
                                                                y_stride};
-  mg::wgmma_stream<V, PDL>({m, n, k}, x, weights, {partial_sums, counters}, epilogue);
+  mg::wgmma_stream<V, PDL>({m, n, k, tile, slots}, x, weights, {partial_sums, counters}, epilogue);
 }

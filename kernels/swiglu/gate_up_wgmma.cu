@@ -6,8 +6,7 @@
 //            multiplies both. The sums of an element of gate and of up lie in the same thread,
 //            BLOCK_N / 4 registers apart. The weights need no repacking.
 // Traffic    A tile reads 64 * CONSUMERS rows of x and BLOCK_N / 2 rows of each weight, mostly from
-// L2.
-//            With CLUSTER, one of two blocks brings gate_w for both, and the other one up_w. It
+//            L2. With CLUSTER, one of two blocks brings gate_w for both, and the other one up_w. It
 //            writes h. A product with a separate activation writes and reads 2 m n elements more.
 // Work       4 * m * n * k flops, as forward_wgmma.cu. The sigmoid takes two instructions of the
 //            special function unit per element: 2,048 clocks of a tile's 32,768 at k = 4096.
@@ -24,16 +23,17 @@
 #include "gate_up_epilogue.cuh"
 
 template <class T, int CONSUMERS, int BLOCK_N, int STAGES, int CLUSTER, bool STREAM_K, int Y_STAGES,
-          bool GATE, bool UP>
+          int BLOCK_K, bool GATE, bool UP>
 __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
     swiglu_gate_up_wgmma(const __grid_constant__ mg::TensorMap x,
                          const __grid_constant__ mg::TensorMap gate_w,
                          const __grid_constant__ mg::TensorMap up_w,
-                         const __grid_constant__ mg::TensorMap h, T* gate, T* up,
+                         const __grid_constant__ mg::TensorMap h_map, T* h, T* gate, T* up,
                          float* partial_sums, mg::u32* counters, int m, int n, int k, int group,
-                         mg::i64 gate_stride, mg::i64 up_stride) {
-  using V = mg::WgmmaGemm<T, CONSUMERS, BLOCK_N, STAGES, CLUSTER, 2, STREAM_K, Y_STAGES>;
+                         mg::i64 h_stride, mg::i64 gate_stride, mg::i64 up_stride) {
+  using V = mg::WgmmaGemm<T, CONSUMERS, BLOCK_N, STAGES, CLUSTER, 2, STREAM_K, BLOCK_K, Y_STAGES>;
   const mg::TensorMap* const weights[] = {&gate_w, &up_w};
   const GateUpEpilogue<T, GATE, UP> epilogue{nullptr, gate, up, 0, gate_stride, up_stride};
-  mg::wgmma_gemm<V>({m, n, k, group}, x, weights, h, {partial_sums, counters}, epilogue);
+  mg::wgmma_gemm<V>({m, n, k, group}, x, weights, {h_map, h, h_stride}, {partial_sums, counters},
+                    epilogue);
 }

@@ -19,16 +19,17 @@
 
 #include "gate_up_epilogue.cuh"
 
-template <class T, int ROWS, int CONSUMERS, int BLOCK_K, int SLOTS, int BLOCKS_PER_SM, bool PDL,
-          bool GATE, bool UP>
+template <class T, int ROWS, int CONSUMERS, int BLOCK_K, int SLOTS, bool WHOLE, int BLOCKS_PER_SM,
+          bool PDL, bool GATE, bool UP>
 __global__ void __launch_bounds__(128 * CONSUMERS + 32, BLOCKS_PER_SM)
     swiglu_gate_up_wgmma_stream(const __grid_constant__ mg::TensorMap x,
                                 const __grid_constant__ mg::TensorMap gate_w,
                                 const __grid_constant__ mg::TensorMap up_w, T* h, T* gate, T* up,
                                 float* partial_sums, mg::u32* counters, int m, int n, int k,
-                                mg::i64 h_stride, mg::i64 gate_stride, mg::i64 up_stride) {
-  using V = mg::WgmmaStream<T, CONSUMERS, ROWS, BLOCK_K, SLOTS, 2>;
+                                int tile, int slots, mg::i64 h_stride, mg::i64 gate_stride,
+                                mg::i64 up_stride) {
+  using V = mg::WgmmaStream<T, CONSUMERS, ROWS, BLOCK_K, SLOTS, WHOLE, 2>;
   const mg::TensorMap* const weights[] = {&gate_w, &up_w};
   const GateUpEpilogue<T, GATE, UP> epilogue{h, gate, up, h_stride, gate_stride, up_stride};
-  mg::wgmma_stream<V, PDL>({m, n, k}, x, weights, {partial_sums, counters}, epilogue);
+  mg::wgmma_stream<V, PDL>({m, n, k, tile, slots}, x, weights, {partial_sums, counters}, epilogue);
 }

@@ -2,7 +2,8 @@
 // warps that read the tiles (the consumers). Each slot has two barriers: `full` completes when its
 // tile has arrived, and `empty` when every consuming warp has read it.
 //
-//   mg::CopyRing<3> ring(full, empty);     each side has its own, over the same barriers
+//   mg::CopyRing<3> ring(full, empty);     each side has its own, over the same barriers; a third
+//                                          argument is the number of slots, if it is less than 3
 //
 //   ring.wait_until_empty();               the producer
 //   mg::arrive_expecting(ring.full(), bytes); ...copies into slot ring.slot()...
@@ -26,8 +27,8 @@ namespace mg {
 template <int kSlots>
 class CopyRing {
  public:
-  __device__ __forceinline__ CopyRing(CopyBarrier* full, CopyBarrier* empty)
-      : full_(full), empty_(empty) {}
+  __device__ __forceinline__ CopyRing(CopyBarrier* full, CopyBarrier* empty, int slots = kSlots)
+      : full_(full), empty_(empty), slots_(slots) {}
 
   __device__ __forceinline__ int slot() const { return slot_; }
   __device__ __forceinline__ CopyBarrier& full() const { return full_[slot_]; }
@@ -40,13 +41,13 @@ class CopyRing {
     if (threadIdx.x % 32u == 0) arrive(empty_[slot_]);
   }
   __device__ __forceinline__ void advance() {
-    slot_ = slot_ == kSlots - 1 ? 0 : slot_ + 1;
+    slot_ = slot_ == slots_ - 1 ? 0 : slot_ + 1;
     if (slot_ == 0) phase_ ^= 1u;
   }
 
  private:
   CopyBarrier *full_, *empty_;
-  int slot_ = 0;
+  int slots_, slot_ = 0;
   u32 phase_ = 0;
 };
 

@@ -2,12 +2,14 @@
 // is the caller's. `a` has m rows and `b` n rows, both of k elements. With PARTS = 2 there are two
 // matrices b, and the caller gets both sums of an element at once: gate and up.
 //
-//   using V = mg::WgmmaGemm<T, CONSUMERS, COLUMNS, STAGES, CLUSTER, PARTS, STREAM_K, Y_STAGES>;
+//   using V = mg::WgmmaGemm<T, CONSUMERS, COLUMNS, STAGES, CLUSTER, PARTS, STREAM_K, BLOCK_K,
+//                           Y_STAGES>;
 //   template ... __global__ void __launch_bounds__(V::kThreads, 1) kernel(
 //       const __grid_constant__ mg::TensorMap a, const __grid_constant__ mg::TensorMap b,
-//       const __grid_constant__ mg::TensorMap y, ...) {
+//       const __grid_constant__ mg::TensorMap y_map, T* y, mg::i64 y_stride, ...) {
 //     const mg::TensorMap* const parts[] = {&b};
-//     mg::wgmma_gemm<V>({m, n, k, group}, a, parts, y, {partial_sums, counters}, epilogue);
+//     mg::wgmma_gemm<V>({m, n, k, group}, a, parts, {y_map, y, y_stride}, {partial_sums, counters},
+//                       epilogue);
 //   }
 //
 // A launch has a multiple of CLUSTER blocks, in clusters of CLUSTER, and V::kSharedBytes of dynamic
@@ -16,27 +18,26 @@
 // and {64, COLUMNS / max(PARTS, CLUSTER)}; that of y has the extents {n, m} and the box {64, 64}.
 //
 // A tile has 64 * CONSUMERS rows and COLUMNS / PARTS columns of y. Blocks stay, and take tile after
-// tile. One thread of the first warpgroup lets the copy engine bring slabs of 64 columns of a and b
-// into a ring of STAGES slots. Each of CONSUMERS warpgroups owns 64 rows and waits for nobody but
-// the copies.
-// The blocks of a cluster have the same columns and neighbouring rows. Each brings a part of b's
-// slab, for all of them.
-// `group` tiles of rows follow each other before the next tile of columns, so that the tiles which
-// run at one time share slabs in L2.
-// With STREAM_K the blocks share the tiles of the last waves evenly: each takes a run of slabs,
-// which may begin in one tile and end in the next. The sums of a part of a tile go to
-// `partial_sums`, and the block that ends last adds all parts in their order. There are
-// 2 * 64 * COLUMNS partial sums per block and consumer, and 2 counters, which are zero before and
-// after. All shared tiles together have at least one slab per cluster.
+// tile. One thread of the first warpgroup lets the copy engine bring slabs of BLOCK_K columns of a
+// and b into a ring of STAGES slots. Each of CONSUMERS warpgroups owns 64 rows and waits for nobody
+// but the copies. The blocks of a cluster have the same columns and neighbouring rows. Each brings
+// a part of b's slab, for all of them. `group` tiles of rows follow each other before the next tile
+// of columns, so that the tiles which run at one time share slabs in L2. With STREAM_K the blocks
+// share the tiles of the last waves evenly: each takes a run of slabs, which may begin in one tile
+// and end in the next. The sums of a part of a tile go to `partial_sums`, and the block that ends
+// last adds all parts in their order. There are 2 * 64 * COLUMNS partial sums per block and
+// consumer, and 2 counters, which are zero before and after. All shared tiles together have at
+// least one slab per cluster.
 //
 // At the end of a tile, epilogue.apply(row, column, values) turns the sums values[PARTS][2] of the
 // elements (row, column) and (row, column + 1) into those of y, in values[0]. It is called for
 // elements of y alone. They are rounded, staged in shared memory 64 columns at a time, and stored
 // by the copy engine while the next tile begins. It leaves out what lies behind the ends of y.
+// Columns of a tile that do not fill a stage are stored from registers.
 //
 // Traffic    Per slab a block reads 64 * CONSUMERS + COLUMNS / CLUSTER rows of 128 bytes from L2.
 //            At 128 x 256 and the full rate of the tensor cores these are 48 bytes per SM and clock
-//            without a cluster, 32 with one of two blocks. An H200's L2 gives about 40.
+//            without a cluster, 32 with one of two blocks. On an H200, tiles of 64 x 64 got 60.
 // Numerics   Products are exact, sums are fp32. The order of the sums is the device's within 64
 //            columns, and then that of k. Repeats are equal to the bit.
 
@@ -44,6 +45,7 @@
 
 #include <mg/bulk_copy.cuh>
 #include <mg/cluster.cuh>
+#include <mg/convert.cuh>
 #include <mg/copy_ring.cuh>
 #include <mg/grid_dependency.cuh>
 #include <mg/group_sum.cuh>
@@ -53,6 +55,7 @@
 #include <mg/stmatrix.cuh>
 #include <mg/tensor_copy.cuh>
 #include <mg/types.cuh>
+#include <mg/vec.cuh>
 #include <mg/warpgroup.cuh>
 #include <mg/wgmma.cuh>
 
@@ -60,32 +63,42 @@ namespace mg {
 
 // The constants of a variant.
 template <class T_, int CONSUMERS, int COLUMNS, int STAGES, int CLUSTER, int PARTS, bool STREAM_K,
-          int Y_STAGES>
+          int BLOCK_K, int Y_STAGES>
 struct WgmmaGemm {
   using T = T_;
   static constexpr int kConsumers = CONSUMERS, kRows = 64 * CONSUMERS;
   static constexpr int kColumns = COLUMNS, kOwnColumns = COLUMNS / PARTS;  // of b, and of y
   static constexpr int kSlots = STAGES, kCluster = CLUSTER, kParts = PARTS;
+  static constexpr int kBlockK = BLOCK_K;
   static constexpr bool kStreamK = STREAM_K;
   static constexpr int kYStages = Y_STAGES;
   static constexpr int kThreads = 128 * (CONSUMERS + 1);
   static_assert(CONSUMERS >= 1 && CONSUMERS <= 3 && CLUSTER >= 1 && CLUSTER <= 2, "as documented");
-  static_assert(kOwnColumns % 64 == 0 && COLUMNS <= 256, "whole stages of y, one instruction");
+  static_assert(kOwnColumns % 16 == 0 && COLUMNS <= 256, "pairs of blocks, one instruction");
 
-  using A = PanelTile<T, kRows, 64>;
-  using B = PanelTile<T, kColumns, 64>;
+  using A = PanelTile<T, kRows, BLOCK_K>;
+  using B = PanelTile<T, kColumns, BLOCK_K>;
   static constexpr int kSlotBytes = A::kBytes + B::kBytes;
   // The boxes of a slab of b. They lie one after the other.
   static constexpr int kBoxes = PARTS > CLUSTER ? PARTS : CLUSTER, kBoxRows = COLUMNS / kBoxes;
   static_assert(kBoxRows % 8 == 0, "whole groups of rows of the swizzle");
 
-  // A consumer stages its 64 rows of y in Y_STAGES of these.
+  // A consumer stages its 64 rows of y in Y_STAGES of these, if a tile has so many columns.
   using Y = PanelTile<T, 64, 64>;
-  static constexpr int kSharedBytes = STAGES * kSlotBytes + CONSUMERS * Y_STAGES * Y::kBytes;
+  static constexpr int kSharedBytes =
+      STAGES * kSlotBytes + (kOwnColumns < 64 ? 0 : CONSUMERS * Y_STAGES * Y::kBytes);
 
   // The registers that a warpgroup leaves and takes. With one consumer there are enough for all.
   static constexpr int kProducerRegisters = CONSUMERS == 3 ? 32 : 40;
   static constexpr int kConsumerRegisters = CONSUMERS == 3 ? 160 : 232;
+};
+
+// y, as the copy engine and as threads write it.
+template <class T>
+struct GemmOutput {
+  const TensorMap& map;
+  T* pointer;
+  i64 stride;
 };
 
 struct GemmShape {
@@ -112,7 +125,7 @@ class GemmUnits {
   __device__ __forceinline__ explicit GemmUnits(const GemmShape& shape)
       : row_tiles_(tiles(shape.m, V::kRows * V::kCluster)),
         column_tiles_(tiles(shape.n, V::kOwnColumns)),
-        slabs_(tiles(shape.k, 64)),
+        slabs_(tiles(shape.k, V::kBlockK)),
         group_(shape.group),
         clusters_(static_cast<int>(gridDim.x) / V::kCluster),
         rank_(V::kCluster > 1 ? static_cast<int>(cluster_rank()) : 0),
@@ -208,18 +221,23 @@ __device__ __forceinline__ void bring_slabs(GemmUnits<V> units, const TensorMap&
       typename V::T* const of_a = slots + ring.slot() * (V::kSlotBytes / 2);
       ring.wait_until_empty();
       arrive_expecting(ring.full(), V::kSlotBytes);
-      tensor_load(of_a, a, ring.full(), 64 * slab, unit.row);
 #pragma unroll
-      for (int box = 0; box < V::kBoxes; ++box) {
-        if (V::kCluster > 1 && box % V::kCluster != units.rank()) continue;
-        // Of one matrix, boxes are parts of the rows. Of two, box i is all rows of matrix i.
-        const int row = unit.column + (V::kParts == 1 ? box * V::kBoxRows : 0);
-        typename V::T* const of_b = of_a + V::A::kBytes / 2 + box * V::kBoxRows * 64;
-        const TensorMap& map = *b[V::kParts == 1 ? 0 : box];
-        if constexpr (V::kCluster > 1) {
-          tensor_load_to_blocks(of_b, map, ring.full(), kAll, 64 * slab, row);
-        } else {
-          tensor_load(of_b, map, ring.full(), 64 * slab, row);
+      for (int panel = 0; panel < V::kBlockK / 64; ++panel) {
+        const int column = V::kBlockK * slab + 64 * panel;
+        tensor_load(of_a + panel * (V::A::kPanelBytes / 2), a, ring.full(), column, unit.row);
+#pragma unroll
+        for (int box = 0; box < V::kBoxes; ++box) {
+          if (V::kCluster > 1 && box % V::kCluster != units.rank()) continue;
+          // Of one matrix, boxes are parts of the rows. Of two, box i is all rows of matrix i.
+          const int row = unit.column + (V::kParts == 1 ? box * V::kBoxRows : 0);
+          typename V::T* const of_b =
+              of_a + (V::A::kBytes + panel * V::B::kPanelBytes) / 2 + box * V::kBoxRows * 64;
+          const TensorMap& map = *b[V::kParts == 1 ? 0 : box];
+          if constexpr (V::kCluster > 1) {
+            tensor_load_to_blocks(of_b, map, ring.full(), kAll, column, row);
+          } else {
+            tensor_load(of_b, map, ring.full(), column, row);
+          }
         }
       }
       ring.advance();
@@ -234,7 +252,7 @@ class GemmConsumer {
   using T = typename V::T;
 
   __device__ __forceinline__ GemmConsumer(T* slots, CopyRing<V::kSlots> ring, int number,
-                                          bool* is_last, const TensorMap& y)
+                                          bool* is_last, const GemmOutput<T>& y)
       : slots_(slots),
         y_stages_(slots + (V::kSlots * V::kSlotBytes + number * V::kYStages * V::Y::kBytes) / 2),
         y_(y),
@@ -265,7 +283,7 @@ class GemmConsumer {
       const T* const b = a + V::A::kBytes / 2;
       wgmma_fence();
 #pragma unroll
-      for (int step = 0; step < 4; ++step) {
+      for (int step = 0; step < V::kBlockK / 16; ++step) {
         wgmma<T, V::kColumns>(sums_, k_major<typename V::A>(a, 64 * number_, step),
                               k_major<typename V::B>(b, 0, step), slab > 0 || step > 0);
       }
@@ -354,6 +372,16 @@ class GemmConsumer {
                                         const Epilogue& epilogue) {
     const int thread = static_cast<int>(threadIdx.x % 128u), lane = thread % 32;
     const int first_row = unit.row + 64 * number_, warp_row = thread / 32 * 16;
+    const auto finish = [&](int row, int column, int own, float(&values)[V::kParts][2]) {
+#pragma unroll
+      for (int part = 0; part < V::kParts; ++part) {
+        values[part][0] = sums_[part * (V::kOwnColumns / 2) + own];
+        values[part][1] = sums_[part * (V::kOwnColumns / 2) + own + 1];
+      }
+      const bool is_inside = row < shape.m && column < shape.n;
+      if (is_inside) epilogue.apply(row, column, values);
+      return is_inside;
+    };
 #pragma unroll
     for (int chunk = 0; chunk < V::kOwnColumns / 64; ++chunk) {
       unsigned char* const stage =
@@ -370,12 +398,7 @@ class GemmConsumer {
           const int row = first_row + warp_row + lane / 4 + i % 2 * 8;
           const int column = unit.column + 64 * chunk + 16 * two + i / 2 * 8 + lane % 4 * 2;
           float values[V::kParts][2];
-#pragma unroll
-          for (int part = 0; part < V::kParts; ++part) {
-            values[part][0] = sums_[part * (V::kOwnColumns / 2) + own];
-            values[part][1] = sums_[part * (V::kOwnColumns / 2) + own + 1];
-          }
-          if (row < shape.m && column < shape.n) epilogue.apply(row, column, values);
+          finish(row, column, own, values);
           words[i] = pack<T>(values[0][0], values[0][1]);
         }
         stmatrix_x4(stage + V::Y::offset(warp_row + lane % 16, 16 * two + lane / 16 * 8), words);
@@ -383,15 +406,24 @@ class GemmConsumer {
       publish_to_copies();
       sync_group<128>();
       if (thread == 0) {
-        tensor_store(y_, stage, unit.column + 64 * chunk, first_row);
+        tensor_store(y_.map, stage, unit.column + 64 * chunk, first_row);
         commit_stores();
       }
+    }
+    // The columns behind the last whole stage.
+#pragma unroll
+    for (int own = V::kOwnColumns / 64 * 32; own < V::kOwnColumns / 2; own += 2) {
+      const int row = first_row + warp_row + lane / 4 + own / 2 % 2 * 8;
+      const int column = unit.column + own / 4 * 8 + lane % 4 * 2;
+      float values[V::kParts][2];
+      if (!finish(row, column, own, values)) continue;
+      store<2>(y_.pointer + row * y_.stride + column, from_floats<T>(values[0]));
     }
   }
 
   const T* slots_;
   T* y_stages_;
-  const TensorMap& y_;
+  const GemmOutput<T>& y_;
   CopyRing<V::kSlots> reading_, read_;
   int number_, y_stage_ = 0;
   bool* is_last_;
@@ -401,14 +433,14 @@ class GemmConsumer {
 template <class V, class Epilogue>
 __device__ __forceinline__ void wgmma_gemm(const GemmShape& shape, const TensorMap& a,
                                            const TensorMap* const (&b)[V::kParts],
-                                           const TensorMap& y, const SharedTiles& memory,
-                                           const Epilogue& epilogue) {
+                                           const GemmOutput<typename V::T>& y,
+                                           const SharedTiles& memory, const Epilogue& epilogue) {
   let_next_grid_start();
   MG_SHARED(CopyBarrier, barriers, [2 * V::kSlots]);
   MG_SHARED(bool, is_last, [V::kConsumers]);
   if (threadIdx.x == 0) {
     prefetch(a);
-    prefetch(y);
+    prefetch(y.map);
 #pragma unroll
     for (int part = 0; part < V::kParts; ++part) prefetch(*b[part]);
     for (int i = 0; i < V::kSlots; ++i) {

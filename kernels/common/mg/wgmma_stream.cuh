@@ -1,35 +1,44 @@
 // Products of up to 64 rows of x with large weights on the tensor cores of sm_90a, at the speed at
 // which memory delivers the weights.
 //
-//   using V = mg::WgmmaStream<T, CONSUMERS, ROWS, BLOCK_K, SLOTS, PARTS>;          m <= ROWS
+//   using V = mg::WgmmaStream<T, CONSUMERS, ROWS, BLOCK_K, SLOTS, WHOLE, PARTS>;   m <= ROWS
 //   template ... __global__ void __launch_bounds__(V::kThreads, BLOCKS_PER_SM) kernel(
 //       const __grid_constant__ mg::TensorMap x, const __grid_constant__ mg::TensorMap w, ...) {
 //     const mg::TensorMap* const weights[] = {&w};
-//     mg::wgmma_stream<V, PDL>({m, n, k}, x, weights, {partial_sums, counters}, epilogue);
+//     mg::wgmma_stream<V, PDL>({m, n, k, tile, slots}, x, weights, {partial_sums, counters},
+//                              epilogue);
 //   }
 //
-// A launch has V::kSlots * V::kSlotBytes bytes of dynamic shared memory, and at most as many blocks
-// as there are slabs in all. The maps have the extents {k, rows}, the swizzle "128B", and the boxes
-// {64, ROWS} for x and {64, 64 * CONSUMERS} for each of PARTS weights.
+// The maps have the extents {k, rows}, the swizzle "128B", and the boxes {64, ROWS} for x and {64,
+// tile} for each of PARTS weights. A slab has BLOCK_K columns of a tile and of x: (PARTS * tile +
+// ROWS) * BLOCK_K * 2 bytes. The ring has `slots` slabs of dynamic shared memory, at most SLOTS.
 //
 // The product is y^T = w x^T: the weights are the operand of 64 rows, and x has ROWS columns. So
-// the tensor cores waste little on few rows of x. A tile has 64 * CONSUMERS rows of each weight,
-// and a slab has BLOCK_K columns of a tile and of x. All slabs are shared evenly among the blocks,
-// within one slab, by <mg/wgmma_gemm.cuh>: no block waits for the last wave. One thread of the last
-// warp lets the copy engine bring the block's slabs into a ring, across the ends of tiles. So bytes
-// are in flight all the time. Each of CONSUMERS warpgroups multiplies 64 rows of each weight.
+// the tensor cores waste little on few rows of x. A tile has up to 64 * CONSUMERS rows of each
+// weight. One thread of the last warp lets the copy engine bring the block's slabs into a ring,
+// across the ends of tiles. So bytes are in flight all the time. Each of CONSUMERS warpgroups
+// multiplies 64 rows of each weight.
+//
+// With WHOLE, `tile` is a multiple of 8 that gives all blocks equally many tiles, and no block has
+// to wait for another's sums. The products read up to 63 rows behind a tile, so 8 KiB of shared
+// memory follow the ring; what they are does not matter.
+// Without, `tile` is 64 * CONSUMERS and `slots` is SLOTS. All slabs are shared evenly among the
+// blocks, within one slab, by <mg/wgmma_gemm.cuh>: no block waits for the last wave. A launch has
+// at most as many blocks as there are slabs in all.
 // Blocks that share a tile leave their sums in the workspace, and the one that ends last adds them
 // in their order. There are 2 * 64 * ROWS * PARTS partial sums per block and consumer, and 2
 // counters, which are zero before and after.
 //
-// With PDL, in a launch with `pdl`, the next grid may start at once, and the first V::kSlots slabs
-// of the weights are brought into L2 before the grid before has ended. They are read after it.
+// With PDL, in a launch with `pdl`, the next grid may start at once, and the first `slots` slabs of
+// the weights are brought into L2 before the grid before has ended. They are read after it.
 //
 // The end of a tile is as <mg/gemm_inputs.cuh> says: epilogue(row, column, values) for each run of
 // 8 columns, n % 8 == 0.
 //
-// Traffic    The weights once. x comes from L2 for each slab: m / (64 * CONSUMERS * PARTS) of the
-//            bytes of the weights. Rows of x from m on cost nothing.
+// Traffic    The weights once. x comes from L2 for each slab: m / (tile * PARTS) of the bytes of
+// the
+//            weights. The maps of the weights promote nothing to L2: with "256B" the large
+//            weights took 3 % longer on an H200. Rows of x from m on cost nothing.
 // Numerics   Products are exact, sums are fp32. The order of the sums is the device's within
 //            BLOCK_K columns, and then that of k. Repeats are equal to the bit.
 
@@ -51,20 +60,20 @@
 namespace mg {
 
 // The constants of a variant.
-template <class T_, int CONSUMERS, int ROWS, int BLOCK_K, int SLOTS, int PARTS>
+template <class T_, int CONSUMERS, int ROWS, int BLOCK_K, int SLOTS, bool WHOLE, int PARTS>
 struct WgmmaStream {
   using T = T_;
   static constexpr int kConsumers = CONSUMERS, kTile = 64 * CONSUMERS;  // rows of each weight
   static constexpr int kBlockK = BLOCK_K, kPanels = BLOCK_K / 64;
   static constexpr int kSlots = SLOTS, kParts = PARTS;
+  static constexpr bool kWhole = WHOLE;
   static constexpr int kThreads = 128 * CONSUMERS + 32;
   static_assert(ROWS % 16 == 0 && ROWS <= 64 && BLOCK_K % 64 == 0, "as documented");
   static_assert(CONSUMERS <= 4 && SLOTS >= 2,
                 "a box has at most 256 rows; a slab arrives meanwhile");
 
-  using W = PanelTile<T, kTile, BLOCK_K>;
-  using X = PanelTile<T, ROWS, BLOCK_K>;
-  static constexpr int kSlotBytes = PARTS * W::kBytes + X::kBytes;
+  using W = PanelTile<T, kTile, 64>;  // panels of w and x
+  using X = PanelTile<T, ROWS, 64>;
   static constexpr int kSums = ROWS / 2;  // of a thread and a weight
 
   // How GemmUnits cuts the product: one row of tiles, whose columns are the rows of the weights.
@@ -74,13 +83,59 @@ struct WgmmaStream {
 
 struct StreamShape {
   int m, n, k;
+  int tile, slots;
 };
+
+// The bytes of a slab: panels of each weight, then those of x.
+template <class V>
+__device__ __forceinline__ int panel_bytes(const StreamShape& shape) {
+  return (V::kWhole ? shape.tile : V::kTile) * 128;
+}
+template <class V>
+__device__ __forceinline__ int slot_bytes(const StreamShape& shape) {
+  return V::kPanels * (V::kParts * panel_bytes<V>(shape) + V::X::kBytes);
+}
+
+// Whole tiles of `tile` rows. All blocks have equally many, but for the last ones.
+class WholeTiles {
+ public:
+  __device__ __forceinline__ WholeTiles(const StreamShape& shape, int slabs)
+      : tile_(shape.tile), n_(shape.n), slabs_(slabs), next_(static_cast<int>(blockIdx.x)) {}
+
+  __device__ __forceinline__ bool next(GemmUnit& unit) {
+    if (next_ * tile_ >= n_) return false;
+    unit = {0, next_ * tile_, 0, slabs_, 0};
+    next_ += static_cast<int>(gridDim.x);
+    return true;
+  }
+
+ private:
+  int tile_, n_, slabs_, next_;
+};
+
+// The units of a block: whole tiles, or an equal share of all slabs.
+template <class V, bool kWhole = V::kWhole>
+struct StreamCut {
+  using Units = GemmUnits<V>;
+  static __device__ __forceinline__ Units of(const StreamShape& shape) {
+    return Units(GemmShape{1, shape.n, shape.k, 1});
+  }
+};
+template <class V>
+struct StreamCut<V, true> {
+  using Units = WholeTiles;
+  static __device__ __forceinline__ Units of(const StreamShape& shape) {
+    return Units(shape, (shape.k + V::kBlockK - 1) / V::kBlockK);
+  }
+};
+template <class V>
+using StreamUnits = typename StreamCut<V>::Units;
 
 // The slabs of a block, in their order.
 template <class V>
 class StreamedSlabs {
  public:
-  __device__ __forceinline__ explicit StreamedSlabs(const GemmUnits<V>& units) : units_(units) {
+  __device__ __forceinline__ explicit StreamedSlabs(const StreamUnits<V>& units) : units_(units) {
     is_at_end_ = !units_.next(unit_);
   }
 
@@ -93,7 +148,7 @@ class StreamedSlabs {
   }
 
  private:
-  GemmUnits<V> units_;
+  StreamUnits<V> units_;
   GemmUnit unit_;
   bool is_at_end_;
 };
@@ -115,23 +170,27 @@ __device__ __forceinline__ void prefetch_slabs(StreamedSlabs<V> slabs, int count
 
 // Brings all slabs of the block. One thread calls it.
 template <class V>
-__device__ __forceinline__ void stream_slabs(StreamedSlabs<V> slabs, const TensorMap& x,
+__device__ __forceinline__ void stream_slabs(StreamedSlabs<V> slabs, const StreamShape& shape,
+                                             const TensorMap& x,
                                              const TensorMap* const (&w)[V::kParts],
                                              typename V::T* slots, CopyRing<V::kSlots> ring) {
+  const int of_panel = panel_bytes<V>(shape), of_slot = slot_bytes<V>(shape);
   for (; !slabs.is_at_end(); slabs.advance()) {
-    typename V::T* const slot = slots + ring.slot() * (V::kSlotBytes / 2);
+    typename V::T* slot = slots + ring.slot() * (of_slot / 2);
     ring.wait_until_empty();
-    arrive_expecting(ring.full(), V::kSlotBytes);
+    arrive_expecting(ring.full(), static_cast<u32>(of_slot));
+#pragma unroll
+    for (int part = 0; part < V::kParts; ++part) {
+#pragma unroll
+      for (int panel = 0; panel < V::kPanels; ++panel) {
+        tensor_load_once(slot, *w[part], ring.full(), slabs.column() + 64 * panel, slabs.row());
+        slot += of_panel / 2;
+      }
+    }
 #pragma unroll
     for (int panel = 0; panel < V::kPanels; ++panel) {
-      const int column = slabs.column() + 64 * panel;
-#pragma unroll
-      for (int part = 0; part < V::kParts; ++part) {
-        tensor_load_once(slot + (part * V::W::kBytes + panel * V::W::kPanelBytes) / 2, *w[part],
-                         ring.full(), column, slabs.row());
-      }
-      tensor_load_kept(slot + (V::kParts * V::W::kBytes + panel * V::X::kPanelBytes) / 2, x,
-                       ring.full(), column, 0);
+      tensor_load_kept(slot, x, ring.full(), slabs.column() + 64 * panel, 0);
+      slot += V::X::kBytes / 2;
     }
     ring.advance();
   }
@@ -148,12 +207,14 @@ class StreamConsumer {
       : slots_(slots), ring_(ring), number_(number), is_last_(is_last + 2 * number) {}
 
   template <class Epilogue>
-  __device__ __forceinline__ void run(GemmUnits<V> units, const StreamShape& shape,
+  __device__ __forceinline__ void run(StreamUnits<V> units, const StreamShape& shape,
                                       const SharedTiles& memory, const Epilogue& epilogue) {
     GemmUnit unit;
     while (units.next(unit)) {
-      multiply(unit.end - unit.begin);
-      if (!units.is_whole(unit) && !add_other_parts(units, unit, memory)) continue;
+      multiply(unit.end - unit.begin, shape);
+      if constexpr (!V::kWhole) {
+        if (!units.is_whole(unit) && !add_other_parts(units, unit, memory)) continue;
+      }
       write(unit.column, shape, epilogue);
     }
   }
@@ -161,24 +222,30 @@ class StreamConsumer {
  private:
   // The slot is released as soon as its products are done, because the bytes in flight matter more
   // here than the pauses of the tensor cores.
-  __device__ __forceinline__ void multiply(int slabs) {
+  __device__ __forceinline__ void multiply(int slabs, const StreamShape& shape) {
+    const int of_panel = panel_bytes<V>(shape), of_slot = slot_bytes<V>(shape);
+    const bool has_rows = !V::kWhole || 64 * number_ < shape.tile;
     for_each_part([&](int part) { wgmma_fence(sums_[part]); });
     for (int slab = 0; slab < slabs; ++slab) {
       ring_.wait_until_full();
-      const T* const w = slots_ + ring_.slot() * (V::kSlotBytes / 2);
-      const T* const x = w + V::kParts * V::W::kBytes / 2;
-      wgmma_fence();
+      const T* const w = slots_ + ring_.slot() * (of_slot / 2);
+      const T* const x = w + V::kParts * V::kPanels * (of_panel / 2);
+      if (has_rows) {
+        wgmma_fence();
 #pragma unroll
-      for (int step = 0; step < V::kBlockK / 16; ++step) {
+        for (int step = 0; step < V::kBlockK / 16; ++step) {
+          const int panel = step / 4;
 #pragma unroll
-        for (int part = 0; part < V::kParts; ++part) {
-          wgmma<T, V::kRows>(
-              sums_[part], k_major<typename V::W>(w + part * V::W::kBytes / 2, 64 * number_, step),
-              k_major<typename V::X>(x, 0, step), slab > 0 || step > 0);
+          for (int part = 0; part < V::kParts; ++part) {
+            const T* const own = w + (part * V::kPanels + panel) * (of_panel / 2);
+            wgmma<T, V::kRows>(sums_[part], k_major<typename V::W>(own, 64 * number_, step % 4),
+                               k_major<typename V::X>(x + panel * (V::X::kBytes / 2), 0, step % 4),
+                               slab > 0 || step > 0);
+          }
         }
+        wgmma_commit();
+        wgmma_wait<0>();
       }
-      wgmma_commit();
-      wgmma_wait<0>();
       ring_.release();
       ring_.advance();
     }
@@ -254,6 +321,8 @@ class StreamConsumer {
   __device__ __forceinline__ void write(int first_column, const StreamShape& shape,
                                         const Epilogue& epilogue) {
     const int lane = static_cast<int>(threadIdx.x % 32u), value = lane / 4;
+    const int end =
+        V::kWhole && first_column + shape.tile < shape.n ? first_column + shape.tile : shape.n;
     const int column = first_column + 64 * number_ + static_cast<int>(threadIdx.x / 32u % 4u) * 16 +
                        value / 2 % 2 * 8;
 #pragma unroll
@@ -266,7 +335,7 @@ class StreamConsumer {
         transpose_in_octet(values[part]);
       }
       const int row = 16 * block + value / 4 * 8 + lane % 4 * 2 + value % 2;
-      if (row < shape.m && column < shape.n) epilogue(row, column, values);
+      if (row < shape.m && column < end) epilogue(row, column, values);
     }
   }
 
@@ -299,14 +368,12 @@ __device__ __forceinline__ void wgmma_stream(const StreamShape& shape, const Ten
   if constexpr (PDL) let_next_grid_start();
   MG_SHARED(CopyBarrier, barriers, [2 * V::kSlots]);
   MG_SHARED(bool, is_last, [2 * V::kConsumers]);
-  // GemmUnits counts slabs of 64 columns.
-  const int slabs = (shape.k + V::kBlockK - 1) / V::kBlockK;
-  const GemmUnits<V> units(GemmShape{1, shape.n, 64 * slabs, 1});
+  const StreamUnits<V> units = StreamCut<V>::of(shape);
   const bool is_producer = threadIdx.x == 128u * V::kConsumers;
   if (is_producer) {
-    if constexpr (PDL) prefetch_slabs<V>(StreamedSlabs<V>(units), V::kSlots, w);
+    if constexpr (PDL) prefetch_slabs<V>(StreamedSlabs<V>(units), shape.slots, w);
     prefetch(x);
-    for (int i = 0; i < V::kSlots; ++i) {
+    for (int i = 0; i < shape.slots; ++i) {
       init(barriers[i], 1);
       init(barriers[V::kSlots + i], 4 * V::kConsumers);
     }
@@ -315,12 +382,12 @@ __device__ __forceinline__ void wgmma_stream(const StreamShape& shape, const Ten
   __syncthreads();
   wait_for_previous_grid();
   typename V::T* const slots = dynamic_shared<typename V::T>();
-  const CopyRing<V::kSlots> ring(barriers, barriers + V::kSlots);
+  const CopyRing<V::kSlots> ring(barriers, barriers + V::kSlots, shape.slots);
   const int number = warpgroup();
   if (number < V::kConsumers) {
     StreamConsumer<V>(slots, ring, number, is_last).run(units, shape, memory, epilogue);
   } else if (is_producer) {
-    stream_slabs<V>(StreamedSlabs<V>(units), x, w, slots, ring);
+    stream_slabs<V>(StreamedSlabs<V>(units), shape, x, w, slots, ring);
   }
 }
 

@@ -93,11 +93,23 @@ const std::vector<std::string> kMoreGemm = {"m=1,n=1024,k=4096,relu=true,bias=tr
                                             "m=300,n=1024,k=256,relu=true,residual=true",
                                             "m=300,n=4096,k=4096,gelu=true,residual=true",
                                             "m=16,n=1024,k=1024,silu=true",
-                                            "m=40,n=1024,k=1024,bias=true"};
+                                            "m=40,n=1024,k=1024,bias=true",
+                                            "m=4096,n=28672,k=4096",
+                                            "m=8192,n=8192,k=1024,relu=true",
+                                            "m=72,n=40,k=1024,bias=true",
+                                            "m=72,n=3584,k=1024",
+                                            "m=72,n=5120,k=1024,gelu=true",
+                                            "m=72,n=9216,k=1024",
+                                            "m=72,n=13824,k=1024",
+                                            "m=300,n=5120,k=1024",
+                                            "m=512,n=9216,k=1024",
+                                            "m=72,n=72,k=4096"};
 const std::vector<std::string> kMoreGateUp = {
     "m=1,n=1024,k=4096,gate=true", "m=20,n=4096,k=4096,up=true", "m=64,n=1024,k=4096",
     "m=30,n=1024,k=256,gate=true", "m=30,n=1024,k=4096",         "m=300,n=1024,k=256,up=true",
-    "m=300,n=4096,k=4096",         "m=16,n=1024,k=1024",         "m=40,n=1024,k=1024"};
+    "m=300,n=4096,k=4096",         "m=16,n=1024,k=1024",         "m=40,n=1024,k=1024",
+    "m=2048,n=28672,k=4096",       "m=72,n=72,k=1024",           "m=72,n=3584,k=1024",
+    "m=72,n=5120,k=1024"};
 
 // Every norm and epilogue, narrow loads, and rows too wide for shared memory.
 const std::vector<std::string> kMoreLinearDecode = {

@@ -29,8 +29,8 @@ std::string weights_stream(int rows, int consumers, int block_k, const std::stri
 // One slab; tails of every tile; gaps between rows; tiles that many blocks share; blocks with the
 // end of a tile, whole tiles and the beginning of another.
 TEST(GemmWgmmaStream, EqualsTheReference) {
-  const std::string alone = "RING=108 PDL=false";
-  const std::string early = "RING=216 PDL=true";
+  const std::string alone = "RING=108 WHOLE=false PDL=false";
+  const std::string early = "RING=216 WHOLE=false PDL=true";
   const std::string silu = ",silu=true,bias=true,residual=true,T=bf16";
   hopper_gemm_check().expect_right({
       {weights_stream(16, 1, 64, alone),
@@ -40,6 +40,19 @@ TEST(GemmWgmmaStream, EqualsTheReference) {
       {weights_stream(32, 2, 128, early), {"m=17,n=264,k=520,T=f16", "m=32,n=24,k=1032,T=f16"}},
       {weights_stream(48, 1, 128, alone), {"m=41,n=200,k=328,gelu=true,T=bf16"}},
       {weights_stream(64, 4, 64, early), {"m=50,n=520,k=392,relu=true,residual=true,T=bf16"}},
+  });
+}
+
+// Tiles that no instruction of 64 rows divides; blocks with several tiles; fewer tiles than blocks;
+// a warpgroup without rows; slabs behind the end of k.
+TEST(GemmWgmmaStream, WholeTilesEqualTheReference) {
+  const std::string whole = "RING=216 WHOLE=true PDL=";
+  hopper_gemm_check().expect_right({
+      {weights_stream(16, 1, 64, whole + "false"),
+       {"m=3,n=1000,k=200,x_stride=208,w_stride=216,y_stride=1008,gelu=true,bias=true,T=bf16",
+        "m=16,n=2504,k=1032,gelu=true,bias=true,T=bf16"}},
+      {weights_stream(16, 2, 128, whole + "true"),
+       {"m=1,n=520,k=328,residual=true,T=f16", "m=9,n=1016,k=136,residual=true,T=f16"}},
   });
 }
 

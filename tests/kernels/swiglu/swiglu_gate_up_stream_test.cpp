@@ -22,13 +22,15 @@ OperatorCheck& hopper_gate_up_check() {
 // end of a tile, whole tiles and the beginning of another.
 TEST(SwigluGateUpStream, EqualsTheReference) {
   hopper_gate_up_check().expect_right({
-      {"wgmma_stream ROWS=16 CONSUMERS=1 BLOCK_K=64 RING=108 BLOCKS_PER_SM=1 PDL=false",
+      {"wgmma_stream ROWS=16 CONSUMERS=1 BLOCK_K=64 RING=108 WHOLE=false BLOCKS_PER_SM=1 PDL=false",
        {"m=1,n=8,k=8,gate=true,up=true,T=bf16",
         "m=3,n=72,k=200,x_stride=208,gate_w_stride=216,up_w_stride=224,gate=true,up=true,"
         "gate_stride=80,up_stride=88,h_stride=96,T=bf16",
         "m=16,n=136,k=2056,gate=true,up=true,T=bf16", "m=5,n=1200,k=136,gate=true,up=true,T=bf16"}},
-      {"wgmma_stream ROWS=64 CONSUMERS=2 BLOCK_K=64 RING=216 BLOCKS_PER_SM=1 PDL=true",
+      {"wgmma_stream ROWS=64 CONSUMERS=2 BLOCK_K=64 RING=216 WHOLE=false BLOCKS_PER_SM=1 PDL=true",
        {"m=50,n=264,k=520,T=f16"}},
+      {"wgmma_stream ROWS=16 CONSUMERS=2 BLOCK_K=128 RING=216 WHOLE=true BLOCKS_PER_SM=1 PDL=true",
+       {"m=2,n=600,k=328,T=bf16", "m=16,n=1400,k=136,T=bf16"}},
   });
 }
 
