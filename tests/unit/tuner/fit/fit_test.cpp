@@ -93,6 +93,8 @@ TEST_F(FitTest, FindsThePatternAndSaysHowGoodItIs) {
   EXPECT_LE(rules.leaves, 4);
   EXPECT_LT(rules.fitted.worst, 0.03) << rules.document;
   EXPECT_LT(rules.left_out_problem.median, 0.03);
+  EXPECT_LE(rules.attainable.worst, rules.fitted.worst);
+  EXPECT_EQ(rules.attainable.problems, 32);
   EXPECT_EQ(rules.left_out_band.problems, 32);
   const Rules read_back = read(rules);
   const DeviceLimits& here = device_.info().limits;
