@@ -51,6 +51,19 @@ std::vector<double> losses_of(const FitData& data, const RuleTree& tree) {
   return losses;
 }
 
+std::vector<double> least_losses(const FitData& data, const std::vector<std::size_t>& variants) {
+  std::vector<double> losses;
+  for (std::size_t p = 0; p < data.problems.size(); ++p) {
+    std::optional<double> least;
+    for (const std::size_t v : variants) {
+      if (!data.table.serves(p, v)) continue;
+      least = std::min(least.value_or(kUnservedLoss), static_cast<double>(data.table.loss(p, v)));
+    }
+    losses.push_back(least.value_or(kUnservedLoss));
+  }
+  return losses;
+}
+
 }  // namespace
 
 Result<FittedRules> fit_rules(const FitData& data, const FitData* held_out,
@@ -59,8 +72,9 @@ Result<FittedRules> fit_rules(const FitData& data, const FitData* held_out,
   const CrossValidation validation = cross_validate_rules(data, features);
   std::vector<std::size_t> all(data.problems.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
-  RuleTree tree(data.table, features,
-                choose_representatives(data.table, all, validation.size.variants), all);
+  const std::vector<std::size_t> chosen =
+      choose_representatives(data.table, all, validation.size.variants);
+  RuleTree tree(data.table, features, chosen, all);
   while (tree.leaves() < validation.size.leaves && tree.split()) {
   }
   FittedRules fitted;
@@ -71,6 +85,7 @@ Result<FittedRules> fit_rules(const FitData& data, const FitData* held_out,
   fitted.candidates = data.variants.size();
   fitted.leaves = tree.leaves();
   fitted.fitted = summary_of(losses_of(data, tree));
+  fitted.attainable = summary_of(least_losses(data, chosen));
   fitted.left_out_problem = summary_of(validation.left_out_problem);
   std::vector<double> of_bands = validation.left_out_band;
   std::erase_if(of_bands, [](double loss) { return loss < 0; });

@@ -11,9 +11,9 @@ constexpr std::size_t kFewestInLeaf = 2;
 constexpr std::size_t kShortestRanking = 2, kLongestRanking = 4;
 constexpr int kMaxDepth = 20;
 
-// What it costs, besides the loss, that a leaf's first variant cannot serve a problem: another one
-// serves, which the leaf was not chosen for.
-constexpr double kSecondChoice = 0.01;
+// What it costs, besides the mean cost of those that serve the problem, that neither of a leaf's
+// first two variants serves it: another one does, which the leaf was not chosen for.
+constexpr double kNeitherServes = 0.01;
 
 // A later feature must save this much more than an earlier one, because features stand in the order
 // in which they are likely to hold on other GPUs.
@@ -31,12 +31,23 @@ RuleTree::RuleTree(const LossTable& table, const ProblemFeatures& features,
                    std::vector<std::size_t> representatives, std::vector<std::size_t> problems)
     : table_(table), features_(features), representatives_(std::move(representatives)) {
   for (std::size_t p = 0; p < table.problems(); ++p) {
-    double others = cost_of(kUnservedLoss);
+    double others = 0;
+    int serving = 0;
     for (const std::size_t v : representatives_) {
-      if (table.serves(p, v)) others = std::min(others, cost_of(table.loss(p, v)));
+      if (!table.serves(p, v)) continue;
+      others += cost_of(table.loss(p, v));
+      ++serving;
     }
-    for (const std::size_t v : representatives_) {
-      costs_.push_back(table.serves(p, v) ? cost_of(table.loss(p, v)) : others + kSecondChoice);
+    others = serving > 0 ? others / serving : cost_of(kUnservedLoss);
+    others += kNeitherServes;
+    for (const std::size_t first : representatives_) {
+      const bool serves = table.serves(p, first);
+      costs_.push_back(serves ? cost_of(table.loss(p, first)) : others);
+      for (const std::size_t second : representatives_) {
+        const std::size_t served_by = serves ? first : second;
+        const bool any_serves = table.serves(p, served_by);
+        pair_costs_.push_back(any_serves ? cost_of(table.loss(p, served_by)) : others);
+      }
     }
   }
   Node& root = nodes_.emplace_back();
@@ -78,13 +89,23 @@ const RuleTree::Node& RuleTree::leaf_of(std::size_t problem) const {
   return *node;
 }
 
-// The first variant costs least at the problems; each further one costs least at the problems that
-// no earlier one serves, and in case that the earlier ones fail, at all of them.
+// The first two variants are the pair that costs least at the problems; each further one costs
+// least at the problems that no earlier one serves, and in case that the earlier ones fail, at all
+// of them.
 void RuleTree::make_leaf(Node& node) const {
   constexpr double kIfOthersFail = 0.01;
   std::vector<bool> is_served(node.problems.size(), false);
   std::vector<std::size_t> left(representatives_.size());
   for (std::size_t i = 0; i < left.size(); ++i) left[i] = i;
+  const auto add = [&](std::size_t place) {
+    const std::size_t variant = representatives_[left[place]];
+    for (std::size_t p = 0; p < node.problems.size(); ++p) {
+      if (table_.serves(node.problems[p], variant)) is_served[p] = true;
+    }
+    node.ranking.push_back(variant);
+    left.erase(left.begin() + static_cast<std::ptrdiff_t>(place));
+  };
+  if (!left.empty()) add(best_pair(node).first);
   while (!left.empty() && node.ranking.size() < kLongestRanking) {
     const bool all_served = std::ranges::find(is_served, false) == is_served.end();
     if (all_served && node.ranking.size() >= kShortestRanking) break;
@@ -99,21 +120,29 @@ void RuleTree::make_leaf(Node& node) const {
       least = total;
       best = i;
     }
-    const std::size_t variant = representatives_[left[best]];
-    for (std::size_t p = 0; p < node.problems.size(); ++p) {
-      if (table_.serves(node.problems[p], variant)) is_served[p] = true;
-    }
-    node.ranking.push_back(variant);
-    left.erase(left.begin() + static_cast<std::ptrdiff_t>(best));
+    add(best);
   }
+}
+
+// Places of representatives. Of equal pairs, the one with the lower numbers.
+RuleTree::Pair RuleTree::best_pair(const Node& node) const {
+  const std::size_t width = representatives_.size(), pairs = width * width;
+  std::vector<double> totals(pairs, 0);
+  for (const std::size_t p : node.problems) {
+    for (std::size_t pair = 0; pair < pairs; ++pair) totals[pair] += pair_costs_[p * pairs + pair];
+  }
+  const auto best = std::ranges::min_element(totals);
+  const auto place = static_cast<std::size_t>(best - totals.begin());
+  return {place / width, *best};
 }
 
 std::optional<RuleTree::Split> RuleTree::best_split(const Node& node) const {
   const std::size_t count = node.problems.size(), width = representatives_.size();
   if (count < 2 * kFewestInLeaf || node.depth >= kMaxDepth) return std::nullopt;
-  std::vector<double> totals(width, 0), below(width);
+  const std::size_t pairs = width * width;
+  std::vector<double> totals(pairs, 0), below(pairs);
   for (const std::size_t p : node.problems) {
-    for (std::size_t v = 0; v < width; ++v) totals[v] += cost(p, v);
+    for (std::size_t pair = 0; pair < pairs; ++pair) totals[pair] += pair_costs_[p * pairs + pair];
   }
   const double whole = *std::ranges::min_element(totals);
   double best_gain = kSmallestSaving;
@@ -128,10 +157,11 @@ std::optional<RuleTree::Split> RuleTree::best_split(const Node& node) const {
     std::size_t place_here = 0;
     for (std::size_t i = 0; i + 1 < count; ++i) {
       double least_below = std::numeric_limits<double>::infinity(), least_above = least_below;
-      for (std::size_t v = 0; v < width; ++v) {
-        below[v] += cost(order[i], v);
-        least_below = std::min(least_below, below[v]);
-        least_above = std::min(least_above, totals[v] - below[v]);
+      const double* const costs = pair_costs_.data() + order[i] * pairs;
+      for (std::size_t pair = 0; pair < pairs; ++pair) {
+        below[pair] += costs[pair];
+        least_below = std::min(least_below, below[pair]);
+        least_above = std::min(least_above, totals[pair] - below[pair]);
       }
       if (i + 1 < kFewestInLeaf || count - i - 1 < kFewestInLeaf) continue;
       if (values[order[i]] * kSmallestStep >= values[order[i + 1]]) continue;

@@ -46,6 +46,11 @@ class RuleTree {
   double cost(std::size_t problem, std::size_t representative) const {
     return costs_[problem * representatives_.size() + representative];
   }
+  struct Pair {
+    std::size_t first;  // a place of a representative
+    double cost;        // of the problems, with the best second one
+  };
+  Pair best_pair(const Node& node) const;
   void make_leaf(Node& node) const;
   std::optional<Split> best_split(const Node& node) const;
 
@@ -54,6 +59,9 @@ class RuleTree {
   std::vector<std::size_t> representatives_;
   std::vector<double>
       costs_;  // of all problems of the table, with each representative ranked first
+  // Likewise with each pair of them ranked first and second: pair_costs_[(p * n + first) * n +
+  // second].
+  std::vector<double> pair_costs_;
   std::vector<Node> nodes_;
   std::vector<std::optional<Split>> splits_;  // the best one of each node; nullopt: none, or done
 };

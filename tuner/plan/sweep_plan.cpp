@@ -282,7 +282,7 @@ Result<SweepPlan> plan_for(const std::vector<DeviceInfo>& devices, const SweepRe
   options.kernel = request.kernel;
   options.seed = request.seed;
   options.counters = request.counters;
-  options.shares_variants = request.for_rules > 0;
+  options.for_rules = request.for_rules > 0;
   options.objective = request.objective == "energy" ? Objective::energy : Objective::time;
   MGTUNE_ASSIGN(options.retry, parse_retry(request.retry));
   const char* default_budget = plan.emulation() ? kEmulationBudget : kGpuBudget;

@@ -8,7 +8,6 @@
 #include "final/sustained.h"
 #include "search/search.h"
 #include "selection/gpu_similarity.h"
-#include "sweep/shared_variants.h"
 #include "sweep/variants_of_rules.h"
 #include "sweep/warm_start.h"
 
@@ -74,17 +73,6 @@ Status ProblemSweep::recall() {
     if (state.contends()) contenders_.emplace(state.variant, state);
     if (proposals_.exclude(state.variant)) recalled_.push_back(std::move(state));
   }
-  if (shared_.options.shares_variants) {
-    MGTUNE_ASSIGN(
-        std::vector<Variant> fast,
-        shared_variants(shared_.store, problem_, gpu_record(shared_.device), view_.tuned.method,
-                        [&](const Variant& variant) { return planned_.space.admits(variant); }));
-    for (Variant& variant : fast) {
-      if (proposals_.exclude(variant_text(*problem_.op, variant))) {
-        proposals_.retry(std::move(variant));
-      }
-    }
-  }
   const auto others =
       std::stable_partition(recalled_.begin(), recalled_.end(),
                             [this](const VariantState& state) { return is_default(state); });
@@ -98,6 +86,17 @@ Status ProblemSweep::recall() {
   const auto places = static_cast<std::size_t>(*limit - (keeps_place ? 1 : 0));
   const std::size_t max = places - std::min(places, proposals_.retries());
   for (; recalled_.size() > max; recalled_.pop_back()) proposals_.include(recalled_.back().variant);
+  return {};
+}
+
+Status ProblemSweep::want_too(const std::vector<Variant>& variants) {
+  for (const Variant& variant : variants) {
+    if (!planned_.visited().admits(variant)) continue;
+    MGTUNE_ASSIGN(const VariantState state, results_.look_up(variant));
+    if (state.need == VariantState::Need::nothing || !proposals_.exclude(state.variant)) continue;
+    proposals_.retry(variant);
+    ++wanted_too_;
+  }
   return {};
 }
 
@@ -160,7 +159,8 @@ Status ProblemSweep::want_more() {
       2 * shared_.options.compile_processes + shared_.workers.size() + shared_.pool.unproven();
   const std::optional<std::int64_t> limit = max_evaluations(shared_.options, planned_);
   while (!shared_.options.finals && !proposals_.exhausted() && at_work() < window &&
-         (!limit.has_value() || requested_ < *limit) && !stopping() && !settled()) {
+         (!limit.has_value() || requested_ < *limit + wanted_too_) && !stopping() &&
+         (proposals_.retries() > 0 || !settled())) {
     const std::optional<Variant> variant = proposals_.next(deadline_);
     if (!variant.has_value()) {
       // If the search was stopped while it looked, it goes on when the problem gets more time.
@@ -263,7 +263,8 @@ Status ProblemSweep::measure_ready() {
 }
 
 Status ProblemSweep::measure_ceilings_once() {
-  return std::exchange(has_ceilings_, true) ? Status() : measure_ceilings(shared_, view_);
+  if (shared_.options.for_rules || std::exchange(has_ceilings_, true)) return {};
+  return measure_ceilings(shared_, view_);
 }
 
 // Measuring -> finished.
@@ -373,7 +374,7 @@ Status ProblemSweep::pick() {
   });
   // Shards that share a problem have their final when they are merged (`mgtune sweep --finals`).
   FinalResult final;
-  if (!planned_.part.has_value()) {
+  if (!planned_.part.has_value() && !shared_.options.for_rules) {
     MGTUNE_ASSIGN(final, hold_final(shared_, view_, contenders()));
   }
   for (const OutcomeRecord& culprit : final.expelled) MGTUNE_TRY(expel(culprit));

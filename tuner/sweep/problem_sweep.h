@@ -47,6 +47,10 @@ class ProblemSweep {
   Status run(std::optional<std::chrono::steady_clock::time_point> deadline,
              const OnVariant& on_variant);
 
+  // The next run() evaluates these too, first and beyond the budget's number of evaluations. Those
+  // that the problem does not admit, or whose result is known, are left out.
+  Status want_too(const std::vector<Variant>& variants);
+
   std::int64_t done() const { return done_; }
   bool stopped() const { return stopped_; }  // by the deadline or should_stop()
   bool stopped_by_target() const { return settled_ && !proposals_.exhausted(); }
@@ -116,7 +120,7 @@ class ProblemSweep {
   std::map<std::int64_t, VariantState> measuring_;  // by request
   Suspects suspects_;
 
-  std::int64_t requested_ = 0, done_ = 0, unsupported_ = 0;
+  std::int64_t requested_ = 0, done_ = 0, unsupported_ = 0, wanted_too_ = 0;
   bool stopped_ = false, settled_ = false, has_ceilings_ = false;
 };
 

@@ -33,7 +33,10 @@ class Proposals {
   bool excludes(const std::string& variant) const { return excluded_.contains(variant); }
 
   // The variant comes before those of the search. Exclude it too.
-  void retry(Variant variant) { retried_.push_back(std::move(variant)); }
+  void retry(Variant variant) {
+    retried_.push_back(std::move(variant));
+    exhausted_ = false;
+  }
   std::size_t retries() const { return retried_.size(); }
 
   // Which variant is the default. Call it after all of the above. The default comes first, whether

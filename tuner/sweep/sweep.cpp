@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <utility>
 
 #include "compile/compile_worker.h"
 #include "device/device_lock.h"
+#include "fit/estimated_losses.h"
+#include "selection/gpu_similarity.h"
 #include "selection/variant_selection.h"
 #include "sweep/problem_sweep.h"
 
@@ -27,6 +30,12 @@ constexpr std::chrono::seconds kCompileDeadline{150};
 constexpr std::chrono::seconds kMeasureDeadline{20};
 // After 20 s the cpu device itself ends a launch, and its message says where each thread is.
 constexpr std::chrono::seconds kEmulatedDeadline{30};
+// How often a sweep for rules chooses variants to measure at all problems, and how many. The times
+// of the first choice make the second one better. More than rules may name, because the estimates
+// that they are chosen by are wrong here and there.
+constexpr int kRoundsForRules = 2;
+constexpr std::size_t kMeasuredEverywhere = 24;
+
 constexpr std::chrono::seconds kLongest = std::chrono::hours(24);
 
 // Emulation takes about 0.1 s for each MiB that a problem moves, times the launches of a check.
@@ -66,10 +75,16 @@ class Sweep {
       MGTUNE_ASSIGN(auto sweep, ProblemSweep::make(shared_, problems_[i]));
       MGTUNE_TRY(run_problem({i, std::move(sweep)}));
     }
-    MGTUNE_TRY(run_with_time_left());
+    if (shared_.options.for_rules) {
+      for (int round = 0; round < kRoundsForRules; ++round) MGTUNE_TRY(measure_everywhere());
+    } else {
+      MGTUNE_TRY(run_with_time_left());
+    }
     for (const Running& unfinished : unfinished_) MGTUNE_TRY(note_end(unfinished));
     shared_.summary.stopped_early = shared_.should_stop();
-    shared_.summary.ended_by_budget = !shared_.summary.stopped_early && !unfinished_.empty();
+    shared_.summary.ended_by_budget =
+        !shared_.summary.stopped_early &&
+        std::ranges::any_of(unfinished_, [](const Running& one) { return one.sweep->stopped(); });
     for (const std::string& gpu : shared_.workers.left_alone()) skip("the GPU " + gpu);
     if (!shared_.not_cached.empty()) {
       skip("caching of builds: " + shared_.not_cached +
@@ -88,7 +103,8 @@ class Sweep {
         if (!design.unavailable.empty()) skip(design.design + ": " + design.unavailable);
       }
       if (planned.is_served()) {
-        weight_left_ += planned.weight;
+        // For rules, each problem has its turn in every round too.
+        weight_left_ += planned.weight * (shared_.options.for_rules ? 1 + kRoundsForRules : 1);
       } else {
         ++shared_.summary.unserved;
         skip(name_of(planned.problem) + ": no variant serves it on " + shared_.device.name + " (" +
@@ -126,9 +142,37 @@ class Sweep {
     MGTUNE_TRY(running.sweep->run(problem_deadline(weight), report));
     weight_left_ -= weight;
     left_ -= totals_[running.index];
-    if (!running.sweep->stopped()) return note_end(running);
+    if (!running.sweep->stopped() && !shared_.options.for_rules) return note_end(running);
     unfinished_.push_back(std::move(running));
     return {};
+  }
+
+  // Chooses a few variants of each operator by all results that the store has of it on this GPU,
+  // and evaluates them at every problem.
+  Status measure_everywhere() {
+    std::map<const Operator*, std::vector<Variant>> candidates;
+    for (Running& running : unfinished_) {
+      if (shared_.should_stop()) return {};
+      const Problem& problem = problems_[running.index].problem;
+      if (!candidates.contains(problem.op)) {
+        MGTUNE_ASSIGN(candidates[problem.op], candidates_of(*problem.op));
+      }
+      MGTUNE_TRY(running.sweep->want_too(candidates.at(problem.op)));
+      const double weight = problems_[running.index].weight;
+      const auto report = [&](const ProblemSweep& at) {
+        on_progress_(progress(running.index, at));
+      };
+      MGTUNE_TRY(running.sweep->run(problem_deadline(weight), report));
+      weight_left_ -= weight;
+    }
+    return {};
+  }
+
+  Result<std::vector<Variant>> candidates_of(const Operator& op) {
+    MGTUNE_ASSIGN(const MeasuredRows measured, shared_.store.measured(op.full_name()));
+    const Result<FitData> data = read_fit_data(op, gpu_record(shared_.device), measured);
+    if (!data.ok()) return std::vector<Variant>();  // there are too few problems
+    return candidates_for_all(*data, kMeasuredEverywhere);
   }
 
   // Problems whose share of the time was too short get the time that others left. Each pass uses it
@@ -257,7 +301,7 @@ class Sweep {
   std::vector<std::int64_t> totals_;  // variants to visit at most, by problem; 0: not known
   std::int64_t left_ = 0;             // variants of the problems that are not finished
   double weight_left_ = 0;            // likewise, their weights
-  std::vector<Running> unfinished_;   // those whose share of the time ended first
+  std::vector<Running> unfinished_;   // those whose share of the time ended first; for rules all
 };
 
 // Locks the devices in the order of their ids. So if two sweeps want the same GPUs, one of them

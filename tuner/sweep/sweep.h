@@ -50,8 +50,10 @@ struct SweepOptions {
   TimingMethod method;
   std::set<Outcome> retry;  // variants whose row has one of these outcomes are tried again
   bool finals = false;      // nothing is searched: the fastest results of the store have a final
-  bool shares_variants = false;  // measure at each problem what was fast at others, for rules
-  bool counters = false;         // read hardware counters for the finalists
+  // The results are for rules: in the end, a few variants that are good at many problems are
+  // measured at all of them. There are no ceilings and no finals, which rules do not use.
+  bool for_rules = false;
+  bool counters = false;  // read hardware counters for the finalists
   Objective objective = Objective::time;
   std::string command;  // as typed
   std::string program;  // absolute path of mgtune, to start workers

@@ -28,6 +28,7 @@ std::string losses_text(const FittedRules& rules) {
                    loss_share_text(loss.percentile_95), loss_share_text(loss.worst)});
   };
   add("the rules, at the problems they are fitted to", rules.fitted);
+  add("the best of these variants at each problem", rules.attainable);
   add("at each problem, fitted without it", rules.left_out_problem);
   add("at each problem, fitted without its band of a dim", rules.left_out_band);
   add("the default ladder", rules.ladder);

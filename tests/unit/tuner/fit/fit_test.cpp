@@ -8,9 +8,12 @@
 
 #include <chrono>
 #include <cmath>
+#include <numeric>
 
 #include "fit/cross_validation.h"
+#include "fit/problem_features.h"
 #include "fit/representatives.h"
+#include "fit/rule_tree.h"
 #include "json/json_value.h"
 #include "selection/variant_selection.h"
 #include "tests/helpers/operators/toy_operators.h"
@@ -90,6 +93,8 @@ TEST_F(FitTest, FindsThePatternAndSaysHowGoodItIs) {
   EXPECT_LE(rules.leaves, 4);
   EXPECT_LT(rules.fitted.worst, 0.03) << rules.document;
   EXPECT_LT(rules.left_out_problem.median, 0.03);
+  EXPECT_LE(rules.attainable.worst, rules.fitted.worst);
+  EXPECT_EQ(rules.attainable.problems, 32);
   EXPECT_EQ(rules.left_out_band.problems, 32);
   const Rules read_back = read(rules);
   const DeviceLimits& here = device_.info().limits;
@@ -171,6 +176,33 @@ TEST_F(FitTest, RulesAreOfTheDtypesThatTheyWereFittedTo) {
   };
   EXPECT_EQ(step("rows=100,hidden=64,T=f32"), SelectionStep::rules);
   EXPECT_EQ(step("rows=100,hidden=64,T=bf16"), SelectionStep::default_ladder);
+}
+
+// Each variant is the best one of one range of rows, slow in the next one, and serves no other. A
+// leaf ranks at most four, so it cannot have one for every range.
+TEST_F(FitTest, VariantsThatServeFewProblemsGetLeavesOfTheirOwn) {
+  constexpr std::size_t kRanges = 8, kOfEach = 4;
+  std::vector<Problem> problems;
+  std::vector<std::vector<float>> losses;
+  for (std::size_t i = 0; i < kRanges * kOfEach; ++i) {
+    const std::string rows = std::to_string(1U << (i / 2)) + (i % 2 == 0 ? "0" : "5");
+    problems.push_back(
+        must(bind_problem(op_, must(parse_assignments("rows=" + rows + ",hidden=64,T=f32")))));
+    std::vector<float>& of_problem = losses.emplace_back(kRanges, kNo);
+    of_problem[i / kOfEach] = 0;
+    of_problem[(i / kOfEach + 1) % kRanges] = 0.4F;
+  }
+  const LossTable table = table_of(losses);
+  const ProblemFeatures features(op_, problems, gpu_record(device_.info()));
+  std::vector<std::size_t> all(problems.size()), variants(kRanges);
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  std::iota(variants.begin(), variants.end(), std::size_t{0});
+  RuleTree tree(table, features, variants, all);
+  while (tree.leaves() < kRanges && tree.split()) {
+  }
+  for (const std::size_t p : all) {
+    EXPECT_EQ(loss_of_ranking(table, p, tree.leaf_of(p).ranking), 0) << problems[p].text();
+  }
 }
 
 TEST_F(FitTest, TooFewProblemsAreRefusedWithACommand) {
