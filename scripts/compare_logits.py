@@ -23,7 +23,7 @@ class Options(ctypes.Structure):
 
 
 def make_model(words, folder):
-    """Saves the model, and returns the same one in f32."""
+    """Saves the model in bf16."""
     import torch
     import transformers
 
@@ -34,16 +34,19 @@ def make_model(words, folder):
         tie_word_embeddings=False, bos_token_id=0, eos_token_id=1)
     # Wider than the default of 0.02, so that the distributions of tokens have peaks, as those of a trained model do.
     config.initializer_range = 0.05
-    model = transformers.LlamaForCausalLM(config).to(torch.bfloat16).eval()
-    model.save_pretrained(folder)
-    return model.float()
+    transformers.LlamaForCausalLM(config).to(torch.bfloat16).save_pretrained(folder)
 
 
-def torch_logits(model, tokens, dtype, device):
+def torch_logits(folder, tokens, dtype, device):
+    """The model is loaded, not converted: Module.to() would round the rotary frequencies to bf16, and positions would be wrong by up to 4 radians at 2,000."""
     import torch
+    import transformers
 
+    model = transformers.LlamaForCausalLM.from_pretrained(folder, dtype=dtype).to(device).eval()
+    if model.model.rotary_emb.inv_freq.dtype != torch.float32:
+        sys.exit("the rotary frequencies of PyTorch's model are not f32")
     with torch.inference_mode():
-        return model.to(dtype=dtype, device=device)(torch.tensor([tokens], device=device)).logits[0].float().cpu()
+        return model(torch.tensor([tokens], device=device)).logits[0].float().cpu()
 
 
 def engine_logits(words, folder, tokens):
@@ -94,10 +97,10 @@ def main():
 
     device = "cpu" if words.device == "cpu" else "cuda"
     with tempfile.TemporaryDirectory() as folder:
-        model = make_model(words, folder)
+        make_model(words, folder)
         tokens = torch.randint(words.vocabulary, (words.tokens,), generator=torch.Generator().manual_seed(words.seed)).tolist()
-        reference = torch_logits(model, tokens, torch.float32, device)
-        distances = {"PyTorch bf16": distance(reference, torch_logits(model, tokens, torch.bfloat16, device))}
+        reference = torch_logits(folder, tokens, torch.float32, device)
+        distances = {"PyTorch bf16": distance(reference, torch_logits(folder, tokens, torch.bfloat16, device))}
         distances[f"mgengine bf16, {words.way}"] = distance(reference, engine_logits(words, folder, tokens))
     print("| KL from f32 | mean | largest | first tenth | last tenth | same token |\n|---|---|---|---|---|---|")
     for name, of in distances.items():
