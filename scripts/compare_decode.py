@@ -11,6 +11,7 @@ implementations of a case take turns. An output that differs from that of `split
 """
 import argparse
 import ctypes
+import itertools
 import json
 import math
 import os
@@ -229,9 +230,27 @@ def measure(library, path):
     print(f"{len(rows)} cases after {time.monotonic() - start:.0f} s")
 
 
+def key_bytes(row):
+    return row["batch"] * row["keys"] * row["kv_heads"] * HEAD_DIM * 2 * 2  # keys and values, bf16
+
+
 def ratios(rows, times):
     """times(us) over that of the fastest peer, for each row."""
     return [times(row["us"]) / min(row["us"][peer] for peer in PEERS) for row in rows]
+
+
+def print_by_bytes(rows):
+    """`mgtune` by the size of the keys and values: over the fastest peer, and the rate at which they are read."""
+    print("\n| keys and values | cases | geometric mean | GB/s, lowest | GB/s, median |\n|---|---|---|---|---|")
+    bounds = (0, 8, 32, 64, 128, 512, math.inf)
+    for low, high in itertools.pairwise(bounds):
+        group = [row for row in rows if low << 20 <= key_bytes(row) < (math.inf if high == math.inf else high << 20)]
+        if not group:
+            continue
+        rates = [key_bytes(row) / row["us"]["mgtune"] / 1e3 for row in group]
+        mean = statistics.geometric_mean(ratios(group, lambda us: us["mgtune"]))
+        name = f"from {low} MiB on" if high == math.inf else f"{low} to {high} MiB"
+        print(f"| {name} | {len(group)} | {mean:.2f} | {min(rates):,.0f} | {statistics.median(rates):,.0f} |")
 
 
 def print_tables(rows):
@@ -253,6 +272,8 @@ def print_tables(rows):
     summaries["the faster one"] = ratios(with_peers, lambda us: min(us["split"], us["even"]))
     for name, each in summaries.items():
         print(f"| {name} | {statistics.geometric_mean(each):.3f} | {max(each):.2f} | {sum(ratio <= 1.03 for ratio in each)} |")
+    if "mgtune" in designs:
+        print_by_bytes(with_peers)
 
 
 def main():

@@ -81,6 +81,13 @@ def distance(reference, logits):
             "last_tenth": divergence[-tenth:].mean().item(), "agreement": agreement.item()}
 
 
+def table(distances):
+    yield "| KL from f32 | mean | largest | first tenth | last tenth | same token |"
+    yield "|---|---|---|---|---|---|"
+    for name, of in distances.items():
+        yield f"| {name} | {of['mean']:.2e} | {of['largest']:.2e} | {of['first_tenth']:.2e} | {of['last_tenth']:.2e} | {100 * of['agreement']:.2f} % |"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--library", default="libmgengine.so.0")
@@ -102,9 +109,7 @@ def main():
         reference = torch_logits(folder, tokens, torch.float32, device)
         distances = {"PyTorch bf16": distance(reference, torch_logits(folder, tokens, torch.bfloat16, device))}
         distances[f"mgengine bf16, {words.way}"] = distance(reference, engine_logits(words, folder, tokens))
-    print("| KL from f32 | mean | largest | first tenth | last tenth | same token |\n|---|---|---|---|---|---|")
-    for name, of in distances.items():
-        print(f"| {name} | {of['mean']:.2e} | {of['largest']:.2e} | {of['first_tenth']:.2e} | {of['last_tenth']:.2e} | {100 * of['agreement']:.2f} % |")
+    print("\n".join(table(distances)))
     if words.output:
         text = json.dumps({"torch": torch.__version__, "arguments": vars(words), "distances": distances}, indent=1)
         pathlib.Path(words.output).write_text(text + "\n", encoding="utf-8")

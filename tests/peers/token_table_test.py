@@ -9,30 +9,44 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "scripts"))
 
+import compare_logits  # noqa: E402
 import compare_token  # noqa: E402
 
-PAGE = (ROOT / "results/h200/tokens.md").read_text(encoding="utf-8").splitlines()
 
 
-def benched():
+def page(gpu):
+    return (ROOT / f"results/{gpu}/tokens.md").read_text(encoding="utf-8").splitlines()
+
+
+def benched(gpu):
     """The rows of the page for each `mgengine bench` in tokens.txt."""
     name = None
-    for line in (ROOT / "results/h200/tokens.txt").read_text(encoding="utf-8").splitlines():
+    for line in (ROOT / f"results/{gpu}/tokens.txt").read_text(encoding="utf-8").splitlines():
         if line.startswith("$ "):
             call = re.match(r"\$ mgengine bench --model (\S+)[^#]*(?:# (.*))?$", line)
             name = call and call[1] + (f", {call[2]}" if call[2] else "")
         row = re.fullmatch(r" +(\d+) +([\d.]+) +[\d.]+ +([\d.]+) +([\d.]+) %", line)
         if name and row:
             yield f"| {name} | {int(row[1]):,} | {float(row[2]):.0f} | {float(row[3]):,.0f} | {float(row[4]):.1f} % |"
+        row = re.fullmatch(r" +(\d+) +(\d+) +([\d.]+) +([\d.]+) +[\d.]+ +[\d.]+ +([\d.]+) %", line)
+        if row:  # of several batches
+            yield f"| {row[1]} | {int(row[2]):,} | {float(row[3]):.0f} | {float(row[4]):,.0f} | {float(row[5]):.1f} % |"
 
 
 class TokenTable(unittest.TestCase):
     def test_the_page_has_what_is_recorded(self):
-        rows = list(benched())
-        self.assertGreater(len(rows), 20)
-        self.assertEqual([row for row in rows if row not in PAGE], [])
+        for gpu, least in (("h200", 30), ("h100", 10)):
+            rows = list(benched(gpu))
+            self.assertGreaterEqual(len(rows), least)
+            self.assertEqual([row for row in rows if row not in page(gpu)], [])
         lines = list(compare_token.table(json.loads((ROOT / "results/h200/tokens.json").read_text(encoding="utf-8"))))
-        self.assertEqual([line for line in lines if line not in PAGE], [])
+        self.assertEqual([line for line in lines if line not in page("h200")], [])
+
+    def test_the_page_has_the_distances_from_f32(self):
+        recorded = json.loads((ROOT / "results/h200/logits.json").read_text(encoding="utf-8"))
+        lines = list(compare_logits.table(recorded["distances"]))
+        self.assertEqual(len(lines), 4)
+        self.assertEqual([line for line in lines if line not in page("h200")], [])
 
     def test_the_limit_is_bytes_over_bandwidth(self):
         times = {str(at): 2.0 for at in compare_token.POSITIONS}
