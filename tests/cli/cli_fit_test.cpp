@@ -115,19 +115,6 @@ TEST_F(CliFitTest, ASweepForRulesOfProblemsDrawnAtRandomIsFittedAndExplained) {
               HasSubstr("--ranges goes with --for-rules"));
 }
 
-TEST_F(CliFitTest, ASweepForRulesMeasuresAtEachProblemWhatIsGoodAtOthers) {
-  const auto evaluated = [&](const std::string& problems, const std::string& budget) {
-    const Ended swept = mgtune_.run({"sweep", "swiglu.forward", "--gpu", "cpu", "--dtype", "f32",
-                                     "--ranges", "rows=1:32,hidden=64:256:64", "--for-rules",
-                                     problems, "--budget", budget, "--json"});
-    EXPECT_EQ(swept.exit_code, 0) << swept;
-    return swept.json()["sweeps"][0]["evaluated"].get<int>();
-  };
-  ASSERT_GE(evaluated("3", "4"), 3 * 4);
-  // The budget leaves the fourth problem its default alone.
-  EXPECT_GT(evaluated("4", "1"), 1);
-}
-
 TEST_F(CliFitTest, WrongWordsAreRefusedWithThoseThatExist) {
   import_swiglu();
   const Ended gpu = mgtune_.run({"fit", "swiglu.forward", "--gpu", "L4"});

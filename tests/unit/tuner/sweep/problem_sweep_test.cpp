@@ -242,6 +242,28 @@ TEST_F(ProblemSweepTest, AProblemStartsFromTheOneBeforeItInTheSweep) {
   EXPECT_EQ(variants[count_variants(space) + kFirstRungs], fast);
 }
 
+// The budget leaves the last problem its default alone; the fastest variant of the others is
+// measured there all the same.
+TEST_F(ProblemSweepTest, ASweepForRulesMeasuresAtEachProblemWhatIsGoodAtOthers) {
+  const std::string fast =
+      variant_text(*problem_.op, all_variants(Space(problem_, devices_[0].limits))[3]);
+  const Variable named("FAKE_WORKER_FAST", fast);
+  options_.for_rules = true;
+  std::vector<Problem> problems;
+  for (const char* rows : {"4", "8", "16"}) {
+    problems.push_back(
+        bind_problem(*problem_.op, {{"rows", rows}, {"hidden", "64"}, {"T", "f32"}}).value());
+  }
+  sweep(problems);
+  const std::size_t before = measured().size();
+  EXPECT_EQ(before, 3U * 6U);
+  problems.push_back(
+      bind_problem(*problem_.op, {{"rows", "32"}, {"hidden", "64"}, {"T", "f32"}}).value());
+  options_.budget.evaluations = 1;
+  EXPECT_EQ(sweep(problems).evaluated, 2);
+  EXPECT_EQ(measured().at(before + 1), fast);
+}
+
 TEST_F(ProblemSweepTest, ASecondAdaptiveSweepOfSeveralProblemsHasNothingToDo) {
   options_.strategy = "adaptive";
   options_.compile_processes = 2;
