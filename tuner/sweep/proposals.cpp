@@ -33,7 +33,8 @@ void Proposals::set_default(const std::string& variant) {
 
 std::optional<Variant> Proposals::next(
     std::optional<std::chrono::steady_clock::time_point> deadline) {
-  if (!retried_.empty() && !std::exchange(lacks_default_, false)) {
+  const bool begins_with_default = std::exchange(lacks_default_, false);
+  if (!retried_.empty() && !begins_with_default) {
     Variant variant = std::move(retried_.front());
     retried_.pop_front();
     has_proposed_ = true;
