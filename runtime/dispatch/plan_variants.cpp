@@ -9,6 +9,7 @@
 #include <string>
 
 #include "selection/admission.h"
+#include "selection/default_variants.h"
 
 namespace mgtune {
 namespace {
@@ -144,34 +145,17 @@ class PlanLoader {
     rules_ = std::move(here);
   }
 
-  // The same point with every dim that has a default, such as a stride, one larger.
-  Problem with_odd_strides(Problem point) const {
-    for (const Dim& dim : op_.dims) {
-      if (dim.kind != DimKind::dynamic || !dim.fallback) continue;
-      std::int64_t& extent = point.slots[std::size_t(dim.slot)];
-      if (extent < std::numeric_limits<std::int64_t>::max()) ++extent;  // which is odd itself
-    }
-    return point;
-  }
-
   std::vector<Wanted> choose() const {
     if (request_.only) {
       if (!is_usable(*request_.only) || !may_run(*request_.only)) return {};
       return {{*request_.only, true}};
     }
     std::vector<Wanted> ladder;
-    const auto want_default = [&](const Problem& point, bool any_pointer) {
-      for (const Variant& variant : ladder_) {
-        if (!is_usable(variant) || !may_serve(point, variant, info_.limits)) continue;
-        if (any_pointer && !accepts_any_pointer(point, variant, info_.limits)) continue;
-        add(ladder, {variant, true});
-        return;
-      }
-    };
+    const auto usable = [this](const Variant& variant) { return is_usable(variant); };
     for (const Problem& point : points_) {
-      want_default(point, false);
-      want_default(point, true);
-      want_default(with_odd_strides(point), true);
+      for (Variant& variant : default_variants(point, ladder_, info_.limits, usable)) {
+        add(ladder, {std::move(variant), true});
+      }
     }
     std::vector<Wanted> wanted;
     for (Variant& variant : of_picks()) add(wanted, {std::move(variant), false});

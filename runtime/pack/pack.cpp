@@ -8,13 +8,17 @@
 #include "build/cache_entry.h"
 #include "compiler/compiler.h"
 #include "core/field_text.h"
+#include "core/gzip.h"
 #include "core/sha256.h"
 
 namespace mgtune {
 namespace {
 
 constexpr std::string_view kMagic = "mgtune pack ";
-constexpr std::string_view kFormat = "1";
+constexpr std::string_view kFormat = "2";
+
+// Of all fields together. A small file can stand for any number of zeros.
+constexpr std::size_t kMaxFieldBytes = std::size_t{1} << 30U;
 
 std::string_view next_line(std::string_view& text) {
   const std::size_t end = text.find('\n');
@@ -71,7 +75,7 @@ Status check_host_toolchain(const Pack& pack) {
 
 }  // namespace
 
-std::string encode_pack(Pack pack) {
+Result<std::string> encode_pack(Pack pack) {
   std::ranges::stable_sort(pack.builds, {}, &PackedBuild::request);
   const auto same = [](const PackedBuild& a, const PackedBuild& b) {
     return a.request == b.request;
@@ -81,6 +85,11 @@ std::string encode_pack(Pack pack) {
   append_field(rest, "compiler", pack.compiler);
   append_field(rest, "cuda", std::to_string(pack.cuda_version));
   append_field(rest, "table", pack.table);
+  append_field(rest, "rules", std::to_string(pack.rules.size()));
+  for (const PackedRules& rules : pack.rules) {
+    append_field(rest, "operator", rules.op);
+    append_field(rest, "document", rules.text);
+  }
   append_field(rest, "builds", std::to_string(pack.builds.size()));
   for (PackedBuild& packed : pack.builds) {
     packed.build.log.clear();
@@ -88,8 +97,13 @@ std::string encode_pack(Pack pack) {
     append_field(rest, "request", packed.request);
     append_field(rest, "entry", encode_cache_entry(packed.build));
   }
-  return std::string(kMagic) + std::string(kFormat) + '\n' + sha256_hex(rest) + ' ' +
-         std::to_string(rest.size()) + '\n' + rest;
+  return seal_pack(rest);
+}
+
+Result<std::string> seal_pack(std::string_view fields) {
+  MGTUNE_ASSIGN(const std::string packed, gzip(fields));
+  return std::string(kMagic) + std::string(kFormat) + '\n' + sha256_hex(packed) + ' ' +
+         std::to_string(packed.size()) + '\n' + packed;
 }
 
 bool is_pack(std::string_view start) { return start.starts_with(kMagic); }
@@ -101,11 +115,18 @@ Result<Pack> decode_pack(std::string_view bytes) {
     return corrupt("its checksum does not match: the file is damaged or incomplete");
   }
   // From here on an error can only come from a foreign writer.
-  FieldReader fields(bytes);
+  MGTUNE_ASSIGN(const std::string text, gunzip(bytes, kMaxFieldBytes));
+  FieldReader fields(text);
   Pack pack;
   pack.compiler = fields.text("compiler");
   pack.cuda_version = fields.integer("cuda");
   pack.table = fields.text("table");
+  const std::int64_t rules = fields.integer("rules");
+  for (std::int64_t i = 0; i < rules && fields.ok(); ++i) {
+    PackedRules& packed = pack.rules.emplace_back();
+    packed.op = fields.text("operator");
+    packed.text = fields.text("document");
+  }
   const std::int64_t builds = fields.integer("builds");
   for (std::int64_t i = 0; i < builds && fields.ok(); ++i) {
     Result<PackedBuild> packed = decode_build(fields);

@@ -1,4 +1,4 @@
-// Pack: a tuned table and builds in one file with checksums. README.md specifies its bytes. Plain
+// Pack: a tuned table, rules and builds in one file with checksums. README.md specifies its bytes. Plain
 // data and pure functions, except that check_builds_run() asks the compiler of the cpu device.
 // PackedBuilds is immutable: any number of threads may call find().
 
@@ -23,21 +23,30 @@ struct PackedBuild {
   Build build;          // without its log and the length of its PTX
 };
 
+struct PackedRules {
+  std::string op;    // "rmsnorm.forward"
+  std::string text;  // of a rules file, as selection/rules reads it
+};
+
 struct Pack {
   std::string compiler;           // identity
   std::int64_t cuda_version = 0;  // of the compiler, 13000 for CUDA 13.0; 0 for the cpu device
   std::string table;              // JSON, as runtime/tables reads it
+  std::vector<PackedRules> rules;
   std::vector<PackedBuild> builds;
 };
 
-// Writes the builds in the order of their requests, each once.
-std::string encode_pack(Pack pack);
+// Writes the builds in the order of their requests, each once. unsupported beyond 4 GiB.
+Result<std::string> encode_pack(Pack pack);
+
+// The bytes of a pack with these fields, packed with gzip behind their checksum.
+Result<std::string> seal_pack(std::string_view fields);
 
 // Whether a file that starts like this is a pack of any format.
 bool is_pack(std::string_view start);
 
-// corrupt for anything that encode_pack() did not write, to the last bit. incompatible for a newer
-// format. The text of the table is not examined.
+// corrupt for anything that encode_pack() did not write, to the last bit. incompatible for another
+// format. The texts of the table and of the rules are not examined.
 Result<Pack> decode_pack(std::string_view bytes);
 
 // 13000 for the identity of NVRTC 13.0; 0 if the identity does not have a version.

@@ -16,8 +16,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kSuffix = ".rules.json";
 
-Result<Rules> read_rule_file(const std::string& path, const Operator& op) {
-  MGTUNE_ASSIGN(const std::string text, FileSystem::real().read_file(path));
+Result<Rules> read_rule_text(const std::string& path, const std::string& text, const Operator& op) {
   const Result<JsonValue> document = parse_json(text);
   if (!document.ok()) return corrupt(path + ": " + document.status().message());
   return read_rules(path, *document, op);
@@ -34,36 +33,44 @@ void RuleFiles::add_folder(const std::string& folder) {
   const Result<std::vector<std::string>> names = FileSystem::real().list_files(folder);
   if (!names.ok()) return;
   for (const std::string& name : *names) {
-    if (name.ends_with(kSuffix)) files_.push_back((fs::path(folder) / name).string());
+    if (!name.ends_with(kSuffix)) continue;
+    const std::string path = (fs::path(folder) / name).string();
+    std::string op = fs::path(path).filename().string();
+    op.resize(op.size() - kSuffix.size());
+    files_.push_back({std::move(op), path, std::nullopt});
   }
+}
+
+void RuleFiles::add_text(const std::string& op, const std::string& name, std::string text) {
+  files_.push_back({op, name, std::move(text)});
 }
 
 void RuleFiles::add_installed() { add_folder(InstalledTables::folder()); }
 
 RuleFiles::Loaded RuleFiles::load(const Operator& op) const {
   Loaded loaded;
-  const std::string wanted = rules_file_name(op.full_name());
-  for (const std::string& path : files_) {
-    if (fs::path(path).filename() != wanted) continue;
-    Result<Rules> rules = read_rule_file(path, op);
+  for (const File& file : files_) {
+    if (file.op != op.full_name()) continue;
+    Result<std::string> text =
+        file.text ? Result(*file.text) : FileSystem::real().read_file(file.path);
+    Result<Rules> rules =
+        text.ok() ? read_rule_text(file.path, *text, op) : Result<Rules>(text.status());
     if (!rules.ok()) {
       loaded.failures.push_back(rules.status().message());
       continue;
     }
     const bool is_known = std::ranges::any_of(
         loaded.rules, [&](const Rules& known) { return is_same_gpu(known.gpu, rules->gpu); });
-    if (!is_known) loaded.rules.push_back(*std::move(rules));
+    if (is_known) continue;
+    loaded.rules.push_back(*std::move(rules));
+    loaded.texts.push_back(*std::move(text));
   }
   return loaded;
 }
 
 std::vector<std::string> RuleFiles::operators() const {
   std::set<std::string> names;
-  for (const std::string& path : files_) {
-    std::string name = fs::path(path).filename().string();
-    name.resize(name.size() - kSuffix.size());
-    names.insert(std::move(name));
-  }
+  for (const File& file : files_) names.insert(file.op);
   return {names.begin(), names.end()};
 }
 

@@ -159,6 +159,11 @@ Result<TunedSource> read_own_database(const std::string& path, Catalog& catalog)
 TunedSource source_of(const std::string& path, TableFile file, Catalog& catalog) {
   TunedSource source;
   source.needs_user_failures = true;
+  if (file.pack) {
+    for (PackedRules& rules : file.pack->rules) {
+      source.rules.add_text(rules.op, path + ": its rules of " + rules.op, std::move(rules.text));
+    }
+  }
   source.rules.add_folder(rules_folder_of(path));
   // A program that does not know an operator does not miss its rows, so nothing is printed.
   source.notes = std::move(file.notes);

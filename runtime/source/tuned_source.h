@@ -40,7 +40,7 @@ struct TunedSource {
   std::optional<Pack> pack;                   // of a pack, until add_builds() takes its builds
   std::shared_ptr<const BuildSupply> builds;  // of a pack that can be used here, otherwise null
   InstalledTables installed;                  // rows that are not among `rows` yet
-  RuleFiles rules;                            // beside the database, and installed ones
+  RuleFiles rules;                            // in the pack, beside the file, installed
   // A table or a pack does not say which variants are wrong, so the failures in the user's own
   // database count too. They are read when the first operator is asked for.
   bool needs_user_failures = false;

@@ -13,7 +13,7 @@
 #include <random>
 
 #include "compare/comparison.h"
-#include "exchange/gzip.h"
+#include "core/gzip.h"
 #include "store/store.h"
 #include "tests/helpers/mgtune_program.h"
 #include "tests/helpers/test_paths.h"

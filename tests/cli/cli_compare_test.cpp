@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "exchange/gzip.h"
+#include "core/gzip.h"
 #include "tests/helpers/mgtune_program.h"
 #include "tests/helpers/store_fixture.h"
 #include "tests/helpers/test_paths.h"

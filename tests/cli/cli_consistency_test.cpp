@@ -298,7 +298,7 @@ TEST_F(CliConsistencyTest, APack) {
   Pack pack;
   pack.compiler = "g++ 9.1";
   pack.table = table();
-  expect_one_truth(written("old.mgpack", encode_pack(pack)), {kFailed, kNotAdmitted});
+  expect_one_truth(written("old.mgpack", encode_pack(pack).value()), {kFailed, kNotAdmitted});
 }
 
 TEST_F(CliConsistencyTest, TheInstalledTablesOfAnEmptyStore) {

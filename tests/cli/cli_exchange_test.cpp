@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "exchange/gzip.h"
+#include "core/gzip.h"
 #include "store/import.h"
 #include "store/store.h"
 #include "tests/helpers/environment_variable.h"

@@ -28,7 +28,7 @@
 #include <vector>
 
 #include "compiler/compiler.h"
-#include "core/sha256.h"
+#include "pack/pack.h"
 #include "tests/fuzz/mgr_seeds.h"
 #include "tests/helpers/test_folder.h"
 
@@ -319,8 +319,7 @@ void write(const std::string& path, std::string_view content) {
 
 std::string file_of(std::string_view input) {
   if (!input.starts_with("compiler ")) return std::string(input);
-  return "mgtune pack 1\n" + sha256_hex(input) + " " + std::to_string(input.size()) + "\n" +
-         std::string(input);
+  return seal_pack(input).value();
 }
 
 }  // namespace

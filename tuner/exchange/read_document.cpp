@@ -8,7 +8,7 @@
 
 #include "exchange/bundle.h"
 #include "exchange/formats.h"
-#include "exchange/gzip.h"
+#include "core/gzip.h"
 #include "store/record_json.h"
 
 namespace mgtune {

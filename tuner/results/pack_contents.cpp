@@ -4,6 +4,7 @@
 #include <atomic>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -19,7 +20,11 @@
 #include "family/variant.h"
 #include "results/result_words.h"
 #include "results/stored_results.h"
+#include "selection/default_variants.h"
+#include "selection/gpu_similarity.h"
 #include "selection/variant_selection.h"
+#include "source/rule_files.h"
+#include "source/tuned_source.h"
 #include "system/file_system.h"
 
 namespace mgtune {
@@ -94,22 +99,78 @@ Status add_build(const Binding& binding, const Variant& variant, const DeviceInf
   return {};
 }
 
+// The shapes at which the ladder is looked at: the tuned ones, each with one dim after the other
+// moved to every power of two, and the shapes whose dims are all the same power of two. Shapes that
+// the operator refuses are left out.
+std::vector<Problem> shapes_for_defaults(const Binding& binding,
+                                         const std::vector<const TunedEntry*>& picks) {
+  constexpr int kMaxOctave = 30;
+  std::vector<std::string> names;
+  for (const Dim& dim : binding.op->dims) {
+    if (dim.kind != DimKind::fixed && !dim.fallback) names.push_back(dim.name);
+  }
+  std::set<std::map<std::string, std::int64_t>> shapes;
+  for (int octave = 0; octave <= kMaxOctave; ++octave) {
+    const std::int64_t extent = std::int64_t{1} << octave;
+    std::map<std::string, std::int64_t> all;
+    for (const std::string& name : names) all[name] = extent;
+    shapes.insert(std::move(all));
+    for (const TunedEntry* pick : picks) {
+      std::map<std::string, std::int64_t> tuned;
+      for (const std::string& name : names) tuned[name] = pick->problem.dim(name);
+      shapes.insert(tuned);
+      for (const std::string& name : names) {
+        std::map<std::string, std::int64_t> moved = tuned;
+        moved[name] = extent;
+        shapes.insert(std::move(moved));
+      }
+    }
+  }
+  std::vector<Problem> problems;
+  for (const auto& shape : shapes) {
+    if (Result<Problem> problem = complete(binding, shape); problem.ok()) {
+      problems.push_back(*std::move(problem));
+    }
+  }
+  return problems;
+}
+
 // Adds the builds that plans of one operator on one GPU may need.
-Status add_builds(const Operator& op, const DeviceInfo& device,
-                  const std::vector<TunedEntry>& entries, WantedBuilds& builds) {
+Status add_builds(const DeviceInfo& device, const Evidence& evidence, WantedBuilds& builds) {
   std::set<std::string> bindings;
-  const Evidence evidence(entries);
-  for (const TunedEntry& bound : entries) {
+  for (const TunedEntry& bound : evidence.tuned) {
     const Binding binding = bound.problem.binding();
     if (!bindings.insert(binding.text()).second) continue;
-    for (const TunedEntry* other : usable_picks(binding, device, evidence)) {
-      MGTUNE_TRY(add_build(binding, other->variant, device, builds));
+    const std::vector<const TunedEntry*> picks = usable_picks(binding, device, evidence);
+    for (const TunedEntry* pick : picks) {
+      MGTUNE_TRY(add_build(binding, pick->variant, device, builds));
     }
-    for (const Variant& variant : all_defaults(op)) {
-      MGTUNE_TRY(add_build(binding, variant, device, builds));
+    if (const auto rules = rules_for(binding, device, evidence); rules != nullptr) {
+      for (const Variant& variant : rules->variants) {
+        MGTUNE_TRY(add_build(binding, variant, device, builds));
+      }
+    }
+    const std::vector<Variant> ladder = default_ladder(binding, device.limits);
+    const auto any = [](const Variant&) { return true; };
+    for (const Problem& shape : shapes_for_defaults(binding, picks)) {
+      for (const Variant& variant : default_variants(shape, ladder, device.limits, any)) {
+        MGTUNE_TRY(add_build(binding, variant, device, builds));
+      }
     }
   }
   return {};
+}
+
+// The rules of the operator among those of the pack. Their texts were read before.
+Result<std::vector<std::shared_ptr<const Rules>>> rules_of(const Operator& op,
+                                                           const std::vector<PackedRules>& packed) {
+  RuleFiles files;
+  for (const PackedRules& rules : packed) files.add_text(rules.op, rules.op, rules.text);
+  RuleFiles::Loaded loaded = files.load(op);
+  if (!loaded.failures.empty()) return corrupt(loaded.failures.front());
+  std::vector<std::shared_ptr<const Rules>> rules;
+  for (Rules& one : loaded.rules) rules.push_back(std::make_shared<const Rules>(std::move(one)));
+  return rules;
 }
 
 // Whether only this variant fails. Other failures are the machine's and end the work.
@@ -149,7 +210,30 @@ Result<TunedText> tuned_text(const PackRequest& request, Catalog& catalog) {
   return tuned;
 }
 
+Result<std::vector<PackedRules>> packed_rules(const PackRequest& request,
+                                              const std::vector<TunedTableRow>& rows,
+                                              Catalog& catalog) {
+  MGTUNE_ASSIGN(const TunedSource source, request.table.empty()
+                                              ? open_source(request.database, catalog)
+                                              : read_tuned_source(request.table, catalog));
+  std::map<std::string, std::vector<GpuRecord>> gpus;  // by operator
+  for (const TunedTableRow& row : rows) gpus[row.view.op].push_back(row.view.gpu);
+  std::vector<PackedRules> packed;
+  for (const auto& [name, tuned] : gpus) {
+    MGTUNE_ASSIGN(const Operator* op, catalog.find_operator(name));
+    RuleFiles::Loaded loaded = source.rules.load(*op);
+    if (!loaded.failures.empty()) return corrupt(loaded.failures.front());
+    for (std::size_t i = 0; i < loaded.rules.size(); ++i) {
+      const bool is_wanted = std::ranges::any_of(
+          tuned, [&](const GpuRecord& gpu) { return is_same_gpu(loaded.rules[i].gpu, gpu); });
+      if (is_wanted) packed.push_back({name, std::move(loaded.texts[i])});
+    }
+  }
+  return packed;
+}
+
 Result<std::vector<WantedBuild>> wanted_builds(const std::vector<TunedTableRow>& rows,
+                                               const std::vector<PackedRules>& rules,
                                                Catalog& catalog) {
   std::map<std::pair<std::string, std::int64_t>, std::vector<TunedView>> groups;
   for (const TunedTableRow& row : rows) {
@@ -158,7 +242,9 @@ Result<std::vector<WantedBuild>> wanted_builds(const std::vector<TunedTableRow>&
   WantedBuilds builds;
   for (const auto& [group, views] : groups) {
     MGTUNE_ASSIGN(const Operator* op, catalog.find_operator(group.first));
-    MGTUNE_TRY(add_builds(*op, device_of(views.front().gpu), decode_tuned(*op, views), builds));
+    Evidence evidence(decode_tuned(*op, views));
+    MGTUNE_ASSIGN(evidence.rules, rules_of(*op, rules));
+    MGTUNE_TRY(add_builds(device_of(views.front().gpu), evidence, builds));
   }
   std::vector<WantedBuild> wanted;
   wanted.reserve(builds.size());

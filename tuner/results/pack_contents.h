@@ -1,8 +1,8 @@
-// The contents of the file that `mgtune pack` writes: tuned rows, and the builds that programs need
-// to run them. A binding is the static dims, dtypes, flags and optional tensors of a tuned row. For
-// each GPU and each binding, the pack has the builds of all variants that are tuned for the same
-// dtypes and flags on this GPU, because a plan for the binding may choose any of them. It also has
-// the builds of the built-in defaults, which run if none of the tuned variants can.
+// The contents of the file that `mgtune pack` writes: tuned rows, rules, and the builds that
+// programs need to run them. A binding is the static dims, dtypes, flags and optional tensors of a
+// tuned row. For each GPU and each binding, the pack has the builds of the variants that are tuned
+// for it on this GPU and that rules name, because a plan for the binding may choose any of them. It
+// also has the builds of the defaults that a plan would load beside them, whatever its shapes are.
 
 #pragma once
 
@@ -34,6 +34,12 @@ struct TunedText {
 // invalid_argument if one of the GPUs has no row; the message says which rows were left out.
 Result<TunedText> tuned_text(const PackRequest& request, Catalog& catalog);
 
+// The rules that programs with the source of the request would follow on the GPUs of the rows: of
+// each operator, those of the GPU itself.
+Result<std::vector<PackedRules>> packed_rules(const PackRequest& request,
+                                              const std::vector<TunedTableRow>& rows,
+                                              Catalog& catalog);
+
 // A build that the pack needs. wanted_builds() returns each build once.
 struct WantedBuild {
   BuildRequest request;
@@ -41,6 +47,7 @@ struct WantedBuild {
   std::string text;  // for messages: "rmsnorm.forward hidden=4096 T=bf16: row VEC=8 ..."
 };
 Result<std::vector<WantedBuild>> wanted_builds(const std::vector<TunedTableRow>& rows,
+                                               const std::vector<PackedRules>& rules,
                                                Catalog& catalog);
 
 // Takes the builds from the user's build cache. Those that are missing there are compiled, on

@@ -69,6 +69,18 @@ TEST_F(RuleFilesTest, ABrokenFileIsLeftOutWithItsName) {
   EXPECT_THAT(loaded.failures, ElementsAre(HasSubstr("/b/"), HasSubstr("/c/")));
 }
 
+TEST_F(RuleFilesTest, ThoseOfAPackHaveNoFile) {
+  const Operator& op = **catalog_.find_operator("rmsnorm.add_forward");
+  RuleFiles files;
+  files.add_text("rmsnorm.add_forward", "here.mgpack", content_);
+  files.add_text("rmsnorm.add_forward", "here.mgpack: its second rules", "{");
+  EXPECT_FALSE(files.empty());
+  const RuleFiles::Loaded loaded = files.load(op);
+  ASSERT_EQ(loaded.rules.size(), 1U);
+  EXPECT_THAT(loaded.texts, ElementsAre(content_));
+  EXPECT_THAT(loaded.failures, ElementsAre(HasSubstr("its second rules")));
+}
+
 TEST_F(RuleFilesTest, EvidenceOfAnOperatorHasThem) {
   write("a", content_);
   { ASSERT_TRUE(Store::open(folder_.file("results.db"), Store::Mode::read_write).ok()); }

@@ -159,7 +159,7 @@ class SkewTest : public testing::Test {
     for (const char* text : {kPick, "row THREADS=128 VEC=4", "row THREADS=32 VEC=1"}) {
       pack.builds.push_back({build_key(must(request_of(op, text)), ""), must(build_of(op, text))});
     }
-    return encode_pack(std::move(pack));
+    return encode_pack(std::move(pack)).value();
   }
 
   void write_database(const Operator& op) const {
@@ -333,8 +333,8 @@ TEST_F(SkewTest, OtherFormatsAreNotUsedAndNotTouched) {
     std::string bytes;
     StatusCode code;
   } files[] = {
-      {with("pack", "pack 1", "pack 0"), StatusCode::corrupt},
-      {with("pack", "pack 1", "pack 2"), StatusCode::incompatible},
+      {with("pack", "pack 2", "pack 0"), StatusCode::corrupt},
+      {with("pack", "pack 2", "pack 3"), StatusCode::incompatible},
       {with("table", "\"format\": 1", "\"format\": 0"), StatusCode::corrupt},
       {with("table", "\"format\": 1", "\"format\": 2"), StatusCode::incompatible},
   };

@@ -65,7 +65,7 @@ class TunedSourceTest : public testing::Test {
     build.build.binary = "cubin";
     build.build.sha256 = sha256_hex("cubin");
     pack.builds = {build};
-    return encode_pack(pack);
+    return encode_pack(pack).value();
   }
 
   // A database whose one pick of rmsnorm.forward is this variant.

@@ -12,7 +12,7 @@
 #include "exchange/bundle.h"
 #include "exchange/collect_results.h"
 #include "exchange/formats.h"
-#include "exchange/gzip.h"
+#include "core/gzip.h"
 #include "results/result_words.h"
 #include "results/stored_results.h"
 #include "system/file_system.h"

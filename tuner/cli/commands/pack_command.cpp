@@ -26,7 +26,8 @@ class PackCommand final : public Command {
   std::string details() const override {
     return "A program passes FILE to mgr_open, or MGTUNE_DB names it. The program then runs the\n"
            "tuned variants without a compiler and without a database. FILE has the builds for\n"
-           "every tuned combination of static dims, dtypes and flags, and for any dynamic dims.\n"
+           "every tuned combination of static dims, dtypes and flags, and for any dynamic dims:\n"
+           "those of the picks, of the rules, and of the defaults beside them.\n"
            "Writing it needs no GPU. Rows that this mgtune cannot use are left out, and it says "
            "so.\n"
            "Example: mgtune pack --kernel rmsnorm --gpu H200,L4 -o rmsnorm.mgpack";
@@ -56,27 +57,30 @@ class PackCommand final : public Command {
     MGTUNE_ASSIGN(const JsonValue value, parse_document(output_, tuned->text));
     MGTUNE_ASSIGN(const std::vector<TunedTableRow> rows,
                   read_tuned_table(JsonCursor(output_, value), catalog, UnknownOperators::refuse));
-    MGTUNE_ASSIGN(const std::vector<WantedBuild> wanted, wanted_builds(rows, catalog));
+    MGTUNE_ASSIGN(std::vector<PackedRules> rules, packed_rules(request_, rows, catalog));
+    MGTUNE_ASSIGN(const std::vector<WantedBuild> wanted, wanted_builds(rows, rules, catalog));
     if (wanted.empty())
       return unsupported("no variant of " + request_.kernel + " runs on these GPUs");
     const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
     MGTUNE_ASSIGN(MadeBuilds made, make_builds(wanted, std::min(cores, kMaxThreads)));
     if (made.builds.empty()) return Status(StatusCode::compile_failed, made.failed.front());
-    return write(std::move(tuned->text), rows, wanted, std::move(made));
+    return write(std::move(tuned->text), rows, std::move(rules), wanted, std::move(made));
   }
 
  private:
   Result<ExitCode> write(std::string text, const std::vector<TunedTableRow>& rows,
-                         const std::vector<WantedBuild>& wanted, MadeBuilds made) const {
+                         std::vector<PackedRules> rules, const std::vector<WantedBuild>& wanted,
+                         MadeBuilds made) const {
     MGTUNE_ASSIGN(const std::unique_ptr<Compiler> compiler,
                   make_compiler(wanted.front().request.arch));
     Pack pack;
     pack.compiler = compiler->identity();
     pack.cuda_version = cuda_version_of(pack.compiler);
     pack.table = std::move(text);
+    pack.rules = std::move(rules);
     const auto builds = std::ssize(made.builds);
     pack.builds = std::move(made.builds);
-    const std::string bytes = encode_pack(std::move(pack));
+    MGTUNE_ASSIGN(const std::string bytes, encode_pack(std::move(pack)));
     MGTUNE_TRY(write_output(output_, "the pack", bytes));
     std::set<std::string> models;
     for (const TunedTableRow& row : rows) models.insert(row.view.gpu.model);

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "exchange/gzip.h"
+#include "core/gzip.h"
 #include "tests/helpers/test_folder.h"
 
 namespace mgtune {

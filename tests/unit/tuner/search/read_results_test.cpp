@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "exchange/gzip.h"
+#include "core/gzip.h"
 #include "exchange/read_document.h"
 #include "tests/helpers/exchange_fixture.h"
 #include "tests/helpers/recordings.h"

@@ -6,7 +6,7 @@
 
 #include <fstream>
 
-#include "exchange/gzip.h"
+#include "core/gzip.h"
 #include "exchange/read_document.h"
 #include "tests/helpers/recordings.h"
 #include "tests/helpers/replaced.h"

@@ -1,4 +1,4 @@
-#include "exchange/gzip.h"
+#include "core/gzip.h"
 
 #include <fmt/format.h>
 #include <zlib.h>
