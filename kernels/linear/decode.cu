@@ -31,6 +31,7 @@
 //            conversions and 9 * rows fused multiply-adds, of 128 per cycle, so 8 rows take 63 % of
 //            them, and the reads of x from shared memory 32 * rows / ROWS_PER_WARP bytes per 16
 //            bytes of weights, of 128 bytes per cycle.
+//            decode_mma.cu computes several rows of 16-bit weights on the tensor cores.
 // Tunables   THREADS        More threads have more loads in flight. With fewer, the blocks of the
 //                           next kernel find room earlier.
 //            ROWS_PER_WARP  The outputs of a warp at a time, which share the reads of x. More
