@@ -5,7 +5,7 @@
 //            elements of a pair, which qkv_epilogue.cuh rotates and appends.
 // Traffic    That of qkv.cu.
 // Work       That of decode_mma.cu; the rotation is nothing beside it.
-// Tunables   Those of decode_mma.cu.
+// Tunables   Those of decode_mma.cu, but for INPUT: x is in shared memory.
 // Numerics   Products are exact, sums and the rotation are fp32, in a fixed order (row_tiles.cuh),
 //            and every result is rounded once.
 
@@ -17,9 +17,8 @@
 #include "row_tiles.cuh"
 
 template <class T, class X, class C, int kRows, int kHeadDim, int kParts, int kThreads, int kTiles,
-          int kStages, int kSplit, int kBlocksPerSm, INPUT kInput, TRIGGER kTrigger, bool kPdl,
-          bool kRmsNorm, bool kLayerNorm, bool kHalves, bool kPairs, bool kHasNormBias,
-          bool kHasBias>
+          int kStages, int kSplit, int kBlocksPerSm, TRIGGER kTrigger, bool kPdl, bool kRmsNorm,
+          bool kLayerNorm, bool kHalves, bool kPairs, bool kHasNormBias, bool kHasBias>
 __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
     linear_qkv_mma(const X* x, const T* norm_weight, const T* norm_bias, const T* w, const T* bias,
                    const float* table, const int* positions, C* q, C* k_cache, C* v_cache,
@@ -27,8 +26,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
                    mg::i64 w_stride, mg::i64 q_stride, mg::i64 cache_sb, mg::i64 cache_ss,
                    mg::i64 cache_sh) {
   using P = HeadPairs<kHeadDim, kPairs>;
-  using Shape =
-      InputShape<X, T, kRows, 8, kThreads, norm_of<kRmsNorm, kLayerNorm>(), kHasNormBias, kInput>;
+  using Shape = InputShape<X, T, kRows, 8, kThreads, norm_of<kRmsNorm, kLayerNorm>(), kHasNormBias,
+                           INPUT::shared>;
   using Input = InputParts<Shape, kParts>;
   using Tiles = TileShape<T, 2, kThreads, kTiles, kStages, kSplit, kTrigger, kPdl>;
   using Stream = RowTiles<Tiles, QkvWeights<T, P>, Input>;

@@ -56,7 +56,7 @@ TEST(LinearQkv, WithoutRotationEqualsTheReference) {
 }
 
 std::string qkv_mma_variant(const std::string& params) {
-  return "mma " + params + " BLOCKS_PER_SM=1 INPUT=shared TRIGGER=begin PDL=false";
+  return "mma " + params + " BLOCKS_PER_SM=1 TRIGGER=begin PDL=false";
 }
 
 // A tile of 8 pairs is two heads, or a part of one, or a part of two.
