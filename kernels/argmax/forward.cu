@@ -28,35 +28,20 @@
 //            PDL        The grid starts while the grid before it ends.
 // Numerics   exact
 
+#include <mg/column_key.cuh>
 #include <mg/convert.cuh>
 #include <mg/grid_dependency.cuh>
+#include <mg/largest.cuh>
 #include <mg/last_block.cuh>
 #include <mg/shared.cuh>
 #include <mg/types.cuh>
 #include <mg/vec.cuh>
 
-// Orders as the floats do, with NaN below all of them and -0 equal to 0.
-__device__ __forceinline__ mg::u32 ordered(float value) {
-  if (value != value) return 0;
-  const mg::u32 bits = __float_as_uint(value + 0.0f);
-  return (bits & 0x80000000u) != 0 ? ~bits : bits | 0x80000000u;
-}
-
-__device__ __forceinline__ mg::u64 larger(mg::u64 a, mg::u64 b) { return a > b ? a : b; }
-
 // The largest key of the block, in all its threads.
 template <int kThreads>
 __device__ __forceinline__ mg::u64 largest_of_block(mg::u64 key) {
   MG_SHARED(mg::u64, keys, [kThreads / 32]);
-#pragma unroll
-  for (int distance = 16; distance > 0; distance /= 2) {
-    key = larger(key, __shfl_xor_sync(0xffffffffu, key, distance));
-  }
-  if (threadIdx.x % 32 == 0) keys[threadIdx.x / 32] = key;
-  __syncthreads();
-  key = keys[0];
-#pragma unroll
-  for (int i = 1; i < kThreads / 32; ++i) key = larger(key, keys[i]);
+  key = mg::largest_of_block<kThreads>(key, keys);
   __syncthreads();
   return key;
 }
@@ -88,7 +73,7 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
       for (int i = 0; i < kVec; ++i) {
         const mg::u32 column = static_cast<mg::u32>(first + u * step + i);
-        best = larger(best, mg::u64{ordered(values[i])} << 32 | (~column));
+        best = mg::larger(best, mg::u64{mg::ordered(values[i])} << 32 | (~column));
       }
     }
   }
@@ -98,12 +83,12 @@ __global__ void __launch_bounds__(kThreads)
     if (!mg::is_last_block(counters + row, blocks)) return;
     best = 0;
     for (int i = static_cast<int>(threadIdx.x); i < blocks; i += kThreads) {
-      best = larger(best, __ldcg(keys + row * blocks + i));
+      best = mg::larger(best, __ldcg(keys + row * blocks + i));
     }
     best = largest_of_block<kThreads>(best);
   }
   if (threadIdx.x != 0) return;
-  index[row] = static_cast<int>(~static_cast<mg::u32>(best));
+  index[row] = mg::column_of(best);
   if (positions != nullptr) ++positions[row];
   if (lengths != nullptr) ++lengths[row];
 }

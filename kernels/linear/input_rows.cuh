@@ -24,30 +24,10 @@
 
 #include <mg/convert.cuh>
 #include <mg/math.cuh>
-#include <mg/reduce.cuh>
 #include <mg/shared.cuh>
-#include <mg/types.cuh>
 #include <mg/vec.cuh>
 
-enum class INPUT { shared, direct };
-enum class Norm { none, rms, layer };
-
-// X is the dtype of x, T that of the weights of the norm.
-template <class X_, class T_, int kRows_, int kVec_, int kThreads_, Norm kNorm_, bool kHasNormBias_,
-          INPUT kInput_>
-struct InputShape {
-  using X = X_;
-  using T = T_;
-  static constexpr int kRows = kRows_, kVec = kVec_, kThreads = kThreads_;
-  static constexpr Norm kNorm = kNorm_;
-  static constexpr bool kHasNormBias = kHasNormBias_;
-  static constexpr INPUT kInput = kInput_;
-};
-
-template <bool kRmsNorm, bool kLayerNorm>
-constexpr __host__ __device__ Norm norm_of() {
-  return kRmsNorm ? Norm::rms : kLayerNorm ? Norm::layer : Norm::none;
-}
+#include "input_source.cuh"
 
 // The dynamic shared memory behind the rows.
 template <class S>
@@ -57,18 +37,7 @@ __device__ __forceinline__ unsigned char* behind_input(int columns) {
 }
 
 template <class S>
-struct InputSource {
-  const typename S::X* x;
-  const typename S::T *weight, *bias;  // of the norm
-  int columns;
-  mg::i64 stride;
-  float eps;
-};
-
-template <class S>
 class InputRows {
-  using T = typename S::T;
-  using Weights = mg::Pieces<T, S::kVec>;
   static constexpr int kRows = S::kRows, kVec = S::kVec, kWarps = S::kThreads / 32;
   static constexpr bool kIsShared = S::kInput == INPUT::shared;
 
@@ -79,21 +48,23 @@ class InputRows {
 
   __device__ __forceinline__ void prepare() {
     float sums[kRows] = {};
-    for_each_loaded([&](int row, int column, float(&values)[kVec], const Weights& weights) {
+    const auto visit = [&](int row, int column, float(&values)[kVec],
+                           const NormWeights<S>& weights) {
 #pragma unroll
       for (int i = 0; i < kVec; ++i) {
         if constexpr (S::kNorm == Norm::rms) sums[row] += values[i] * values[i];
         if constexpr (S::kNorm == Norm::layer) sums[row] += values[i];
       }
       if constexpr (!kIsShared) return;
-      if constexpr (S::kNorm == Norm::rms) multiply(values, weights);
+      if constexpr (S::kNorm == Norm::rms) multiply<S>(values, weights);
       put(row, column, values);
-    });
+    };
+    for_each_loaded<S, 64, kIsShared && S::kNorm == Norm::rms>(source_, visit);
     if constexpr (S::kNorm == Norm::layer) {
       subtract_means(sums);
     } else if constexpr (S::kNorm == Norm::rms) {
       MG_SHARED(float, squares, [kWarps * kRows]);
-      add_up(sums, squares);
+      add_up<S>(sums, squares);
       set_scales(sums);
     } else {
       __syncthreads();
@@ -106,7 +77,7 @@ class InputRows {
     } else {
       load(row, column, values);
       if constexpr (S::kNorm == Norm::rms) {
-        multiply(values, mg::load_pieces<kVec>(source_.weight + column));
+        multiply<S>(values, mg::load_pieces<kVec>(source_.weight + column));
       }
       if constexpr (S::kNorm == Norm::layer) normalize(row, column, values);
     }
@@ -133,53 +104,8 @@ class InputRows {
     }
   }
 
-  // Visits what a thread reads of x, with the weights of an RMSNorm. Several loads are in flight: a
-  // row of 8,192 elements is 8 vectors for each of 128 threads, and one after the other they would
-  // take as many latencies of L2, 5 us.
-  template <class Visit>
-  __device__ __forceinline__ void for_each_loaded(const Visit& visit) const {
-    constexpr int kBytes = kRows * kVec * static_cast<int>(sizeof(typename S::X));
-    constexpr int kInFlight = kBytes >= 64 ? 1 : kBytes <= 8 ? 8 : 64 / kBytes;
-    constexpr int kStep = S::kThreads * kVec;
-    for (int first = static_cast<int>(threadIdx.x) * kVec; first < source_.columns;
-         first += kInFlight * kStep) {
-      mg::Pieces<typename S::X, kVec> held[kInFlight][kRows];
-      Weights weights[kInFlight];
-#pragma unroll
-      for (int i = 0; i < kInFlight; ++i) {
-        const int column = first + i * kStep;
-        if (column >= source_.columns) continue;
-#pragma unroll
-        for (int row = 0; row < kRows; ++row) {
-          held[i][row] = mg::load_pieces<kVec>(source_.x + row * source_.stride + column);
-        }
-        if constexpr (kIsShared && S::kNorm == Norm::rms) {
-          weights[i] = mg::load_pieces<kVec>(source_.weight + column);
-        }
-      }
-#pragma unroll
-      for (int i = 0; i < kInFlight; ++i) {
-        const int column = first + i * kStep;
-        if (column >= source_.columns) continue;
-#pragma unroll
-        for (int row = 0; row < kRows; ++row) {
-          float values[kVec];
-          mg::to_floats(held[i][row], values);
-          visit(row, column, values, weights[i]);
-        }
-      }
-    }
-  }
-
   __device__ __forceinline__ void load(int row, int column, float (&values)[kVec]) const {
     mg::to_floats(mg::load_pieces<kVec>(source_.x + row * source_.stride + column), values);
-  }
-
-  static __device__ __forceinline__ void multiply(float (&values)[kVec], const Weights& weights) {
-    float factors[kVec];
-    mg::to_floats(weights, factors);
-#pragma unroll
-    for (int i = 0; i < kVec; ++i) values[i] *= factors[i];
   }
 
   // A vector of 8 lies in two places of 4, half a row apart. So neighbouring lanes read
@@ -214,22 +140,6 @@ class InputRows {
     }
   }
 
-  // Replaces each thread's sums by those of the block.
-  __device__ __forceinline__ void add_up(float (&sums)[kRows], float* scratch) const {
-    const int warp = static_cast<int>(threadIdx.x) / 32;
-#pragma unroll
-    for (int row = 0; row < kRows; ++row) {
-      sums[row] = mg::sum_of_lanes<32>(sums[row]);
-      if (threadIdx.x % 32 == 0) scratch[warp * kRows + row] = sums[row];
-    }
-    __syncthreads();
-#pragma unroll
-    for (int row = 0; row < kRows; ++row) {
-      sums[row] = 0.0f;
-      for (int i = 0; i < kWarps; ++i) sums[row] += scratch[i * kRows + row];
-    }
-  }
-
   __device__ __forceinline__ void set_scales(const float (&squares)[kRows]) {
 #pragma unroll
     for (int row = 0; row < kRows; ++row) {
@@ -253,7 +163,7 @@ class InputRows {
   __device__ __forceinline__ void subtract_means(float (&sums)[kRows]) {
     MG_SHARED(float, all_sums, [kWarps * kRows]);
     MG_SHARED(float, all_squares, [kWarps * kRows]);
-    add_up(sums, all_sums);
+    add_up<S>(sums, all_sums);
     float squares[kRows] = {};
 #pragma unroll
     for (int row = 0; row < kRows; ++row) {
@@ -271,7 +181,7 @@ class InputRows {
         squares[row] += (values[i] - mean_[row]) * (values[i] - mean_[row]);
       }
     });
-    add_up(squares, all_squares);
+    add_up<S>(squares, all_squares);
     set_scales(squares);
     if constexpr (kIsShared) {
       for_each_vector([&](int row, int column) {

@@ -37,6 +37,7 @@
 #include <mg/vec.cuh>
 
 #include "sum_each.cuh"
+#include "trigger.cuh"
 #include "weight_cursor.cuh"
 
 __host__ __device__ constexpr int power_of_two_from(int count) {
@@ -47,7 +48,6 @@ __host__ __device__ constexpr int power_of_two_from(int count) {
 
 enum class Held { registers, ring, bulk_ring };
 enum class COPY { lanes, bulk };  // who fills a ring
-enum class TRIGGER { begin, last_loads };
 
 template <class T_, int kRows_, int kSets_, int kThreads_, int kOutputs_, int kVec_, int kAhead_,
           int kSplit_, mg::Cache kCache_, Held kHeld_ = Held::registers, int kPieces_ = 1,

@@ -42,8 +42,10 @@
 //            by less than 2^-19 of their size. A weight below 2^-40 of the largest is zero. The
 //            result is the same in every run.
 
+#include <mg/column_key.cuh>
 #include <mg/convert.cuh>
 #include <mg/grid_dependency.cuh>
+#include <mg/largest.cuh>
 #include <mg/last_block.cuh>
 #include <mg/shared.cuh>
 #include <mg/types.cuh>
@@ -60,24 +62,6 @@ enum State {
   kSum,      // the weight that is wanted; in the end, that of all kept columns
   kStates
 };
-
-// Orders as the floats do, with NaN below all of them and -0 equal to 0.
-__device__ __forceinline__ mg::u32 ordered(float value) {
-  if (value != value) return 0;
-  const mg::u32 bits = __float_as_uint(value + 0.0f);
-  return (bits & 0x80000000u) != 0 ? ~bits : bits | 0x80000000u;
-}
-
-__device__ __forceinline__ float value_of(mg::u64 key) {
-  const mg::u32 order = static_cast<mg::u32>(key >> 32);
-  return __uint_as_float((order & 0x80000000u) != 0 ? order ^ 0x80000000u : ~order);
-}
-
-__device__ __forceinline__ int column_of(mg::u64 key) {
-  return static_cast<int>(~static_cast<mg::u32>(key));
-}
-
-__device__ __forceinline__ mg::u64 larger(mg::u64 a, mg::u64 b) { return a > b ? a : b; }
 
 // How one row is sampled.
 struct Sampling {
@@ -109,17 +93,8 @@ __device__ __forceinline__ mg::u64 part_of(mg::u64 number, float fraction, bool&
 template <int kThreads>
 __device__ __forceinline__ mg::u64 largest_of_block(mg::u64 key) {
   MG_SHARED(mg::u64, keys, [kThreads / 32]);
-#pragma unroll
-  for (int distance = 16; distance > 0; distance /= 2) {
-    key = larger(key, __shfl_xor_sync(0xffffffffu, key, distance));
-  }
   __syncthreads();
-  if (threadIdx.x % 32 == 0) keys[threadIdx.x / 32] = key;
-  __syncthreads();
-  key = keys[0];
-#pragma unroll
-  for (int i = 1; i < kThreads / 32; ++i) key = larger(key, keys[i]);
-  return key;
+  return mg::largest_of_block<kThreads>(key, keys);
 }
 
 // The sum over the threads of the block up to this one; `all` is that over all of them.
@@ -171,14 +146,14 @@ __global__ void __launch_bounds__(kThreads)
   for_each_value<kVec>(x + row * x_stride, (block * kThreads + thread) * kVec, columns,
                        blocks * kThreads * kVec, [&](float value, int column) {
                          const mg::u32 below = ~static_cast<mg::u32>(column);
-                         best = larger(best, mg::u64{ordered(value)} << 32 | below);
+                         best = mg::larger(best, mg::u64{mg::ordered(value)} << 32 | below);
                        });
   best = largest_of_block<kThreads>(best);
   if (thread == 0) keys[row * blocks + block] = best;
   if (!mg::is_last_block(counters + row, blocks)) return;
   best = 0;
   for (int i = thread; i < blocks; i += kThreads) {
-    best = larger(best, __ldcg(keys + row * blocks + i));
+    best = mg::larger(best, __ldcg(keys + row * blocks + i));
   }
   best = largest_of_block<kThreads>(best);
   if (thread == 0) state[row * kStates + kLargest] = best;
@@ -203,7 +178,7 @@ __global__ void __launch_bounds__(kThreads)
   mg::u64* const of_row = state + row * kStates;
   const Sampling how(sampling + row * 3);
   if (!how.is_random() || (!kIsFirst && (!how.is_cut() || of_row[kSum] == 0))) return;
-  const float largest = value_of(of_row[kLargest]);
+  const float largest = mg::value_of(of_row[kLargest]);
   const mg::u32 above = kIsFirst ? 0 : static_cast<mg::u32>(of_row[kRank]);
   for (int i = thread; i < kBins; i += kThreads) low[i] = high[i] = 0;
   __syncthreads();
@@ -302,10 +277,10 @@ __global__ void __launch_bounds__(kThreads)
     if (lengths != nullptr) ++lengths[row];
   };
   if (!how.is_random() || of_row[kSum] == 0) {
-    if (block == 0 && thread == 0) finish(column_of(of_row[kLargest]));
+    if (block == 0 && thread == 0) finish(mg::column_of(of_row[kLargest]));
     return;
   }
-  const float largest = value_of(of_row[kLargest]);
+  const float largest = mg::value_of(of_row[kLargest]);
   const mg::u32 last = static_cast<mg::u32>(of_row[kRank]);
   const Kept kept{weight_of(last), of_row[kLeft]};
   // Adds a column to the sums.

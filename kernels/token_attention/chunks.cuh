@@ -13,27 +13,12 @@
 #pragma once
 
 #include <mg/convert.cuh>
+#include <mg/largest.cuh>
 #include <mg/math.cuh>
 #include <mg/reduce.cuh>
 #include <mg/shared.cuh>
 #include <mg/types.cuh>
 #include <mg/vec.cuh>
-
-// The largest value of a block, in all its threads. The block has no barrier behind its last read
-// of `scratch`.
-template <int kThreads>
-__device__ __forceinline__ float largest_in_block(float value, float* scratch) {
-#pragma unroll
-  for (int distance = 16; distance > 0; distance /= 2) {
-    value = fmaxf(value, __shfl_xor_sync(0xffffffffu, value, distance));
-  }
-  if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32] = value;
-  __syncthreads();
-  value = scratch[0];
-#pragma unroll
-  for (int i = 1; i < kThreads / 32; ++i) value = fmaxf(value, scratch[i]);
-  return value;
-}
 
 __host__ __device__ constexpr int lanes_of(int head_dim) {
   int lanes = 1;
@@ -90,7 +75,7 @@ __device__ __forceinline__ HeadSums attend(const T* q, const T* k, const T* v, f
       }
     }
     const float before = largest;
-    largest = fmaxf(largest, largest_in_block<kThreads>(logit, largest_scratch));
+    largest = fmaxf(largest, mg::largest_of_block<kThreads>(logit, largest_scratch));
     const float weight = key < end ? expf(logit - largest) : 0.0f;
     weights[thread] = weight;
     const float shrink = expf(before - largest);  // 0 in the first chunk

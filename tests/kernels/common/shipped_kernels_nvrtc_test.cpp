@@ -118,7 +118,12 @@ const std::vector<std::string> kMoreLinearDecode = {
     "rows=1,out=512,in=2044,rmsnorm=true",
     "rows=3,out=1003,in=333,rmsnorm=true,silu_gate=true,bias=true,residual=true,Y=f32",
     "rows=8,out=4096,in=65536,rmsnorm=true,silu_gate=true,w_up=true,X=f32",
-    "rows=8,out=4096,in=65532,residual=true"};
+    "rows=8,out=4096,in=65532,residual=true",
+    "rows=8,out=2048,in=8192,residual=true,Y=f32",
+    "rows=8,out=128256,in=2048,rmsnorm=true,X=f32,Y=f32",
+    "rows=4,out=2048,in=2048,bias=true",
+    "rows=2,out=3072,in=768,layernorm=true,norm_bias=true,gelu_tanh=true",
+    "rows=8,out=4096,in=14336,residual=true,Y=f32"};
 const std::vector<std::string> kMoreLinearQkv = {
     "rows=1,heads=8,kv_heads=4,head_dim=8,in=64,capacity=512,rmsnorm=true,rotary_pairs=true",
     "rows=2,heads=8,kv_heads=4,head_dim=8,in=60,capacity=512,rmsnorm=true,rotary_pairs=true,X=f32",

@@ -99,6 +99,69 @@ TEST(LinearDecode, RingsOfTheCopyEngineEqualTheReference) {
   });
 }
 
+std::string mma_variant(int threads, int tiles, int stages, int split,
+                        const std::string& rest = "INPUT=shared TRIGGER=begin PDL=false") {
+  const auto word = [](const char* name, int value) {
+    return std::string(name) + "=" + std::to_string(value) + " ";
+  };
+  return "mma " + word("THREADS", threads) + word("TILES", tiles) + word("STAGES", stages) +
+         word("SPLIT", split) + "BLOCKS_PER_SM=1 " + rest;
+}
+
+// One output, tiles that are not whole, rows of w whose last step has one vector, several turns.
+TEST(LinearDecode, TensorCoresWithAGateEqualTheReference) {
+  const std::string rest = ",rmsnorm=true,silu_gate=true,bias=true,residual=true,T=bf16,X=f32";
+  linear_decode_check().expect_right(LinearCases{
+      {mma_variant(256, 1, 3, 8),
+       {"rows=2,out=1,in=264" + rest,
+        "rows=2,out=203,in=1032,x_stride=1048,w_stride=1040,residual_stride=209,y_stride=211,"
+        "w_up=true" +
+            rest}},
+      {mma_variant(128, 2, 3, 2), {"rows=8,out=571,in=72" + rest}},
+  });
+}
+
+// An f32 result shows whether x keeps all of its digits: 2 to 8 rows of 3 parts have 6 to 24
+// columns.
+TEST(LinearDecode, TensorCoresKeepAllDigitsOfTheInput) {
+  const std::string rms = ",rmsnorm=true,T=bf16,X=f32,Y=f32";
+  const std::string layer = ",layernorm=true,norm_bias=true,T=bf16,Y=f32";
+  linear_decode_check().expect_right(LinearCases{
+      {mma_variant(256, 2, 2, 1), {"rows=2,out=33,in=8" + rms, "rows=2,out=1,in=64" + rms}},
+      {mma_variant(256, 1, 3, 4), {"rows=3,out=70,in=136" + rms}},
+      {mma_variant(256, 1, 3, 8), {"rows=5,out=37,in=1032,gelu_tanh=true" + layer}},
+      {mma_variant(512, 1, 2, 8), {"rows=7,out=21,in=1032,bias=true,X=f32,T=bf16,Y=f32"}},
+  });
+}
+
+// Large and small elements: f16 overflows at 65,504, and has few digits below 0.00006.
+TEST(LinearDecode, TensorCoresWithHalfPrecisionEqualTheReference) {
+  const std::string layer = ",layernorm=true,norm_bias=true,T=f16,X=f32,Y=f32";
+  linear_decode_check().expect_right(LinearCases{
+      {mma_variant(256, 1, 3, 2), {"rows=4,out=19,in=200,rmsnorm=true,gelu_tanh=true,T=f16"}},
+      {mma_variant(128, 1, 6, 1), {"rows=6,out=40,in=520" + layer}},
+  });
+}
+
+// x as it is, from shared memory, and from the caches where it is too wide.
+TEST(LinearDecode, TensorCoresWithExactInputsEqualTheReference) {
+  const std::string residual = ",residual=true,T=bf16,Y=f32";
+  linear_decode_check().expect_right(LinearCases{
+      {mma_variant(256, 1, 4, 8), {"rows=5,out=100,in=520,x_stride=528" + residual}},
+      {mma_variant(256, 2, 2, 8, "INPUT=direct TRIGGER=begin PDL=false"),
+       {"rows=7,out=37,in=14344" + residual}},
+  });
+}
+
+TEST(LinearDecode, TensorCoresOfDependentLaunchesEqualTheReference) {
+  const Variable capability("MGTUNE_CPU_COMPUTE_CAPABILITY", "90");
+  OperatorCheck check("linear.decode");
+  check.expect_right(LinearCases{
+      {mma_variant(256, 1, 4, 4, "INPUT=shared TRIGGER=last_loads PDL=true"),
+       {"rows=8,out=530,in=200,rmsnorm=true,T=bf16", "rows=8,out=3,in=584,rmsnorm=true,T=bf16"}},
+  });
+}
+
 TEST(LinearDecodeLadder, ServesEveryProblemOnEveryGpu) {
   for (const DeviceLimits& device : {kT4, kA100, kL4, kH200}) {
     for (const char* rows : {"1", "3", "8"}) {
@@ -124,12 +187,40 @@ TEST(LinearDecodeLadder, ReadsWideRowsFromTheCaches) {
     return linear_decode_check().first_of_ladder(words, kH200);
   };
   EXPECT_THAT(first("rows=1,out=2048,in=8192,T=bf16"), testing::HasSubstr("INPUT=shared"));
-  EXPECT_THAT(first("rows=8,out=2048,in=8192,T=bf16"), testing::HasSubstr("INPUT=direct"));
-  EXPECT_THAT(first("rows=8,out=8192,in=2048,rmsnorm=true,silu_gate=true,T=bf16"),
+  EXPECT_THAT(first("rows=8,out=2048,in=8192,T=f32"), testing::HasSubstr("INPUT=direct"));
+  EXPECT_THAT(first("rows=8,out=8192,in=2048,rmsnorm=true,silu_gate=true,T=f32"),
               testing::HasSubstr("ring THREADS=256 ROWS_PER_WARP=4 STAGES=4 PIECES=1 SPLIT=8"));
+  EXPECT_THAT(first("rows=8,out=4096,in=14336,T=bf16"), testing::HasSubstr("INPUT=direct"));
   EXPECT_THAT(first("rows=1,out=2048,in=8192,T=bf16"), testing::HasSubstr("ring THREADS=256"));
   EXPECT_THAT(first("rows=1,out=2048,in=2044,T=bf16"), testing::HasSubstr("VEC=4"));
   EXPECT_THAT(first("rows=1,out=2048,in=2047,T=bf16"), testing::HasSubstr("VEC=1"));
+}
+
+// Several rows of 16-bit weights are for the tensor cores where they have 16-byte vectors, with as
+// many steps in flight as x leaves room for. One row never is.
+TEST(LinearDecodeLadder, MultipliesSeveralRowsOnTheTensorCores) {
+  const auto first = [](const std::string& words, const DeviceLimits& device = kH200) {
+    return linear_decode_check().first_of_ladder(words, device);
+  };
+  const std::string gate = ",out=8192,in=2048,rmsnorm=true,silu_gate=true,X=f32";
+  for (const char* rows : {"rows=2", "rows=3", "rows=4", "rows=8"}) {
+    for (const char* dtype : {",T=bf16", ",T=f16"}) {
+      EXPECT_THAT(first(rows + gate + dtype),
+                  testing::HasSubstr("mma THREADS=256 TILES=1 STAGES=8"));
+      EXPECT_THAT(first(rows + gate + dtype, kA100), testing::StartsWith("mma"));
+      EXPECT_THAT(first(rows + gate + dtype, kT4), testing::StartsWith("stream"));
+    }
+    EXPECT_THAT(first(rows + gate + ",T=f32"), testing::Not(testing::StartsWith("mma")));
+    EXPECT_THAT(first(rows + std::string(",out=8192,in=2044,T=bf16")),
+                testing::Not(testing::StartsWith("mma")));
+  }
+  EXPECT_THAT(first("rows=1" + gate + ",T=bf16"), testing::StartsWith("ring"));
+  EXPECT_THAT(first("rows=8,out=128256,in=2048,rmsnorm=true,X=f32,Y=f32,T=bf16"),
+              testing::HasSubstr("STAGES=6"));
+  EXPECT_THAT(first("rows=8,out=2048,in=8192,residual=true,Y=f32,T=bf16"),
+              testing::HasSubstr("STAGES=5 SPLIT=8 BLOCKS_PER_SM=1 INPUT=shared"));
+  EXPECT_THAT(first("rows=8,out=4096,in=14336,residual=true,Y=f32,T=bf16"),
+              testing::HasSubstr("STAGES=8 SPLIT=8 BLOCKS_PER_SM=1 INPUT=direct"));
 }
 
 }  // namespace
