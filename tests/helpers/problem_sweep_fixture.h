@@ -17,6 +17,7 @@
 #include "family/catalog.h"
 #include "selection/variant_selection.h"
 #include "space/space.h"
+#include "sweep/sweep.h"
 #include "system/file_system.h"
 #include "tests/helpers/all_variants.h"
 #include "tests/helpers/environment_variable.h"
