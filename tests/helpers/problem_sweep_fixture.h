@@ -17,6 +17,7 @@
 #include "family/catalog.h"
 #include "selection/variant_selection.h"
 #include "space/space.h"
+#include "sweep/sweep.h"
 #include "system/file_system.h"
 #include "tests/helpers/all_variants.h"
 #include "tests/helpers/environment_variable.h"
@@ -26,9 +27,9 @@
 namespace mgtune {
 
 struct WorkerEvent {
-  std::string kind, event;  // "measure", "begins" or "is"
+  std::string kind, event;  // "compile", "measure" or "final"; "begins" or "is"
   double stop_above_ns = 0;
-  std::string device, variant;
+  std::string device, problem, variant;  // the problem as "rows=4,hidden=64,T=f32"
 };
 
 class ProblemSweepTest : public StoreTest {
@@ -129,7 +130,7 @@ class ProblemSweepTest : public StoreTest {
       std::istringstream words(line);
       words >> event.kind >> event.event;
       if (event.event == "is") words.ignore(5);  // " done"
-      words >> event.stop_above_ns >> event.device >> std::ws;
+      words >> event.stop_above_ns >> event.device >> event.problem >> std::ws;
       std::getline(words, event.variant);
       events.push_back(event);
     }

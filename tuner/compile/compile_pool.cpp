@@ -58,10 +58,33 @@ void CompilePool::pause(bool paused) {
   feed();
 }
 
-void CompilePool::drop_waiting() {
-  waiting_.clear();
-  suspects_.clear();
-  for (Slot& slot : slots_) slot.unproven.clear();
+std::set<std::int64_t> CompilePool::drop_waiting(const std::set<std::int64_t>& requests) {
+  const auto is_dropped = [&](const auto& work) { return requests.contains(work.request.id); };
+  std::erase_if(waiting_, is_dropped);
+  std::erase_if(suspects_, is_dropped);
+  std::set<std::int64_t> others;
+  for (Slot& slot : slots_) {
+    std::erase_if(slot.unproven, [&](const Failure& failure) { return is_dropped(failure.work); });
+    if (!slot.worker.is_idle() && requests.contains(slot.request)) others.insert(slot.request);
+  }
+  for (const WorkReply& reply : finished_) {
+    if (requests.contains(reply.id)) others.insert(reply.id);
+  }
+  return others;
+}
+
+void CompilePool::begin(Slot& slot, WorkRequest request) {
+  slot.request = request.id;
+  slot.since = std::chrono::steady_clock::now();
+  slot.worker.submit({std::move(request)});
+}
+
+std::chrono::duration<double> CompilePool::busy_time() const {
+  std::chrono::steady_clock::duration busy = busy_;
+  for (const Slot& slot : slots_) {
+    if (!slot.worker.is_idle()) busy += std::chrono::steady_clock::now() - slot.since;
+  }
+  return busy;
 }
 
 // A probe costs as much as a light variant, so it waits for more failures if there is other work.
@@ -92,7 +115,7 @@ void CompilePool::feed() {
       if (alone && running() > 0) return;
       slot.probes = true;
       slot.work = {.request = {}, .alone = alone};
-      slot.worker.submit({{0, ProbeRequest{std::string(CompileRequest::kKind)}}});
+      begin(slot, {0, ProbeRequest{std::string(CompileRequest::kKind)}});
       continue;
     }
     if (waiting_.empty()) continue;
@@ -102,7 +125,7 @@ void CompilePool::feed() {
     if (next == waiting_.end()) return;
     slot.work = std::move(*next);
     waiting_.erase(next);
-    slot.worker.submit({std::move(slot.work.request)});
+    begin(slot, std::move(slot.work.request));
   }
 }
 
@@ -201,6 +224,7 @@ Result<std::optional<WorkReply>> CompilePool::poll() {
     if (!finished.ok()) slot.probes = false;
     if (!finished.ok()) return std::move(finished).take_status();
     if (!finished->has_value()) continue;
+    busy_ += std::chrono::steady_clock::now() - slot.since;
     MGTUNE_ASSIGN(std::optional<WorkReply> reply, receive(**std::move(finished), slot));
     feed();  // a free worker starts before the caller handles the reply
     if (reply) return reply;

@@ -23,6 +23,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <optional>
 #include <set>
@@ -75,7 +76,12 @@ class CompilePool {
   // The caller has older builds of the same operators: this machine can compile them.
   void others_compile() { compiles_ = true; }
 
-  void drop_waiting();  // forgets the requests that no worker has started
+  // Forgets those of these requests that no worker has started. Returns the others of them.
+  std::set<std::int64_t> drop_waiting(const std::set<std::int64_t>& requests);
+
+  // How long the processes have been at work so far, all of them together.
+  std::chrono::duration<double> busy_time() const;
+  std::size_t size() const { return slots_.size(); }
 
  private:
   struct Work {
@@ -95,7 +101,9 @@ class CompilePool {
     WorkerProcess worker;
     Work work = {};  // what it works on, without the request
     std::vector<Failure> unproven = {};
-    bool probes = false;  // its worker is at a probe; then `work.alone` is that of the probe
+    bool probes = false;       // its worker is at a probe; then `work.alone` is that of the probe
+    std::int64_t request = 0;  // its id
+    std::chrono::steady_clock::time_point since = {};  // it is at work
   };
 
   void feed();
@@ -108,6 +116,7 @@ class CompilePool {
   Status judge(const WorkReply& probe, Slot& slot);
   bool has_only_suspects() const;
   std::size_t running() const;
+  static void begin(Slot& slot, WorkRequest request);
 
   std::vector<Slot> slots_;
   std::deque<Work> waiting_;
@@ -119,6 +128,7 @@ class CompilePool {
   bool paused_ = false;
   bool compiles_ = false;  // a compiler has run to its end, with or without errors in the source
   int suspects_in_a_row_ = 0;
+  std::chrono::steady_clock::duration busy_{};  // of the requests that are over
 };
 
 }  // namespace mgtune

@@ -1,5 +1,7 @@
 // MeasurePool: one measure worker for each of several GPUs of one model, or one for the cpu device.
-// The caller does not choose the GPU of a measurement: results belong to the model.
+// Results belong to the model, so any GPU may measure a variant. But what decides is of the first
+// GPU that is used: measure() waits for it. Other GPUs go on meanwhile with what while_waiting()
+// gives them.
 //
 // A GPU is not used any more if no worker can begin its work on the GPU (a worker first checks that
 // the GPU works), or if its worker reports two times that the machine failed. Another GPU then gets
@@ -15,12 +17,14 @@
 #include <chrono>
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/status.h"
 #include "device/device.h"
+#include "measure/gpu_times.h"
 #include "system/wait_set.h"
 #include "timing/timer.h"
 #include "worker/protocol.h"
@@ -40,10 +44,12 @@ class MeasurePool {
   MeasurePool& operator=(const MeasurePool&) = delete;
   ~MeasurePool();
 
-  std::size_t size() const { return seats_.size(); }
-  bool has_idle() const;  // a worker that could begin at once
+  using Place = WorkerProcess::Place;
 
-  void submit(WorkRequest request);  // when has_idle()
+  std::size_t size() const { return seats_.size(); }
+  bool has_idle(Place place = Place::any) const;  // a worker that could begin at once
+
+  void submit(WorkRequest request, Place place = Place::any);  // when has_idle(place)
 
   // The reply to a request that is finished; nullopt if there is none now. A failure ends the
   // sweep: invalid_argument if the reference crashed or hung, environment if no worker can be
@@ -59,9 +65,18 @@ class MeasurePool {
   // Adds what poll() waits for; nothing if nothing is submitted.
   void join(WaitSet& waiting) const;
 
-  // When nothing is submitted: submits the request and waits for its reply. The work may take
-  // `extra_time` beyond the deadline: the launches of a final do.
+  // Waits until the first GPU has done the request. The work may take `extra_time` beyond the
+  // deadline: the launches of a final do. poll() returns the replies to other requests later.
   Result<WorkReply> measure(WorkRequest request, std::chrono::milliseconds extra_time = {});
+
+  // measure() calls it whenever there is news: it may call all of the above but measure(), and adds
+  // what else to wait for. It must call start_alone() when no other work of the sweep runs. Without
+  // it nothing happens meanwhile.
+  using WhileWaiting = std::function<void(WaitSet& waiting)>;
+  void while_waiting(WhileWaiting call) { while_waiting_ = std::move(call); }
+
+  GpuTimes& times() { return times_; }  // by the places of the devices
+  const DeviceInfo& device(std::size_t place) const { return seats_[place].device; }
 
   // The GPUs that are used no more, "NVIDIA H200 (1): no measure worker begins its work ...".
   const std::vector<std::string>& left_alone() const { return left_alone_; }
@@ -73,15 +88,33 @@ class MeasurePool {
     bool is_used = true;
     bool is_alone = false;                   // its request runs alone
     std::chrono::milliseconds extra_time{};  // of its request
+    Place place = Place::any;                // likewise
+    std::int64_t request = 0;                // its id
+    GpuPhase phase = GpuPhase::measure;      // of the request
+    bool had_child = false;                  // before the request
+    std::int64_t restarts = 0;               // likewise
   };
 
   void feed(bool is_silent = false);
   bool is_at_work() const;
+  bool admits(const Seat& seat, Place place) const;
+  bool is_pending(std::int64_t request) const;
   bool leave_alone(Seat& seat, const Status& why);
+  Result<std::optional<WorkReply>> poll_workers();
+  Result<WorkReply> wait_for(std::int64_t id, WorkRequest request,
+                             std::chrono::milliseconds extra_time);
+  // Takes the reply that the seat's worker has, if any.
+  Result<std::optional<WorkReply>> receive(Seat& seat);
+  void note_end(const Seat& seat, const WorkReply* reply);
 
   std::vector<Seat> seats_;
   std::deque<WorkerProcess::Task> waiting_;  // for a free worker
   std::vector<std::string> left_alone_;
+  bool decides_ = false;            // in measure()
+  std::deque<WorkReply> finished_;  // while measure() waited for another reply
+  Status failure_;                  // likewise, of the request of another GPU
+  WhileWaiting while_waiting_;
+  GpuTimes times_;
 };
 
 }  // namespace mgtune

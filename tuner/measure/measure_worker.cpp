@@ -1,4 +1,5 @@
 #include <array>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -39,7 +40,10 @@ class MeasureWorker {
   Status handle(const MeasureRequest& request, WorkReply& reply) {
     MGTUNE_ASSIGN(const std::unique_ptr<LoadedVariant> variant, bench_.prepare(request, reply));
     if (variant == nullptr) return {};
+    const auto begun = std::chrono::steady_clock::now();
     MGTUNE_ASSIGN(reply.measurement, time(*variant, request.stop_above_ns));
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begun;
+    reply.seconds->measure = taken.count();
     reply.outcome = reply.measurement->outcome;
     reply.message = reply.measurement->message;
     return {};

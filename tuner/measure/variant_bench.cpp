@@ -1,6 +1,7 @@
 #include "measure/variant_bench.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 #include <vector>
 
@@ -9,6 +10,11 @@
 #include "worker/worker_failure.h"
 
 namespace mgtune {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+}  // namespace
 
 VariantBench::VariantBench(std::unique_ptr<Device> device, WorkerChannel& channel)
     : channel_(channel),
@@ -19,10 +25,15 @@ VariantBench::VariantBench(std::unique_ptr<Device> device, WorkerChannel& channe
 Result<std::unique_ptr<LoadedVariant>> VariantBench::prepare(const VariantRequest& request,
                                                              WorkReply& reply) {
   WorkItem item;
+  WorkSeconds& seconds = reply.seconds.emplace();
+  const auto begun = Clock::now();
   MGTUNE_ASSIGN(std::unique_ptr<LoadedVariant> variant,
                 load(request, request.variant, item, reply.build.emplace()));
+  const auto loaded = Clock::now();
+  seconds.load = std::chrono::duration<double>(loaded - begun).count();
   MGTUNE_ASSIGN(Checker* const checker, checker_for(request, reply.id, item.problem));
   MGTUNE_ASSIGN(reply.check, checker->check(*variant));
+  seconds.check = std::chrono::duration<double>(Clock::now() - loaded).count();
   if (reply.check->outcome == Outcome::ok) return variant;
   reply.outcome = reply.check->outcome;
   reply.message = reply.check->message;

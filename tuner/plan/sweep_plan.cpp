@@ -23,6 +23,7 @@
 #include "family/problem_check.h"
 #include "measure/timing_method_probe.h"
 #include "plan/absent_gpu.h"
+#include "plan/compile_processes.h"
 #include "plan/problem_set.h"
 #include "plan/random_problems.h"
 #include "plan/shard_cut.h"
@@ -43,8 +44,8 @@ constexpr std::array kRetriedOutcomes = {
     Outcome::compile_failed, Outcome::crashed,  Outcome::launch_failed, Outcome::timeout,
     Outcome::unsupported,    Outcome::unstable, Outcome::wrong};
 
-// Compilers compete with the worker for cores, and each needs some hundred MB.
-constexpr unsigned kMaxCompileProcesses = 16;
+// Each is a process, and a sweep keeps twice as many variants at work.
+constexpr std::uint64_t kMaxJobs = 1024;
 
 // A double counts up to here without gaps; no space is as large.
 constexpr double kMaxEvaluations = 1e15;
@@ -299,8 +300,9 @@ Result<SweepPlan> plan_for(const std::vector<DeviceInfo>& devices, const SweepRe
   if (shard.has_value()) MGTUNE_TRY(cut_to_shard(*shard, plan));
   options.cache_directory = BuildCache::default_directory();
   options.lock_directory = DeviceLock::default_directory(plan.device().kind);
-  const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
-  options.compile_processes = std::min(cores, kMaxCompileProcesses);
+  options.compile_processes =
+      request.jobs > 0 ? request.jobs
+                       : default_compile_processes("", std::thread::hardware_concurrency());
   return plan;
 }
 
@@ -416,6 +418,9 @@ Result<std::vector<SweepPlan>> make_sweep_plans(const SweepRequest& request, Cat
   MGTUNE_TRY(check_method(request.method));
   MGTUNE_TRY(check_for_rules(request));
   MGTUNE_TRY(parse_retry(request.retry).status());
+  if (request.jobs > kMaxJobs) {
+    return invalid_argument(fmt::format("--jobs: at most {} compile processes", kMaxJobs));
+  }
   MGTUNE_ASSIGN(const ProblemRequest wanted, problem_request(request));
   MGTUNE_ASSIGN(const std::vector<const Operator*> operators,
                 operators_of(request, wanted, catalog));

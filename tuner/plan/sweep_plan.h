@@ -29,6 +29,7 @@ struct SweepRequest {
   std::string ranges;           // from which they are drawn (plan/random_problems.h)
   bool counters = false;
   bool finals = false;      // choose among the results that the database has; search nothing
+  std::uint64_t jobs = 0;   // compile processes; 0: as many as the cores and the memory allow
   bool plans_only = false;  // nothing will run, so the GPU need not be in this machine
   // A model of which `shapes` are the kernels. GPUs then time by the method graph unless `method`
   // says otherwise.

@@ -59,15 +59,23 @@ double distance(const std::vector<Coordinate>& coordinates, const EncodedPoint& 
 
 class AdaptiveSearch final : public Search {
  public:
-  AdaptiveSearch(const VariantSet& set, std::uint64_t seed, const WarmStart& warm_start,
-                 const std::shared_ptr<WalkLimit>& limit)
+  AdaptiveSearch(const VariantSet& set, std::uint64_t seed, const std::shared_ptr<WalkLimit>& limit)
       : set_(set),
         random_(seed),
         encoding_(set),
         pool_(set, random_.below(std::numeric_limits<std::uint64_t>::max()), limit),
         kernel_(encoding_.coordinates().size()),
-        posterior_(encoding_.coordinates(), kernel_) {
-    plan_start(warm_start);
+        posterior_(encoding_.coordinates(), kernel_) {}
+
+  void start_warm(const WarmStart& warm_start) override {
+    WarmStart sorted = warm_start;
+    std::ranges::stable_sort(sorted, {}, &WarmVariant::relative_time);
+    for (const WarmVariant& warm : sorted) {
+      if (warm_.size() < kWarm && set_.admits(warm.variant)) {
+        warm_.push_back(set_.index(warm.variant));
+      }
+    }
+    std::ranges::reverse(warm_);
   }
 
   std::optional<Variant> next() override {
@@ -121,17 +129,6 @@ class AdaptiveSearch final : public Search {
     std::size_t known;
     double log_time;
   };
-
-  void plan_start(const WarmStart& warm_start) {
-    WarmStart sorted = warm_start;
-    std::ranges::stable_sort(sorted, {}, &WarmVariant::relative_time);
-    for (const WarmVariant& warm : sorted) {
-      if (warm_.size() < kWarm && set_.admits(warm.variant)) {
-        warm_.push_back(set_.index(warm.variant));
-      }
-    }
-    std::ranges::reverse(warm_);
-  }
 
   // The number of results since the fastest time last fell by `log_gain`, in one step or in
   // several.
@@ -344,9 +341,8 @@ class AdaptiveSearch final : public Search {
 };
 
 std::unique_ptr<Search> make_adaptive(const VariantSet& set, std::uint64_t seed,
-                                      const WarmStart& warm_start,
                                       const std::shared_ptr<WalkLimit>& limit) {
-  return std::make_unique<AdaptiveSearch>(set, seed, warm_start, limit);
+  return std::make_unique<AdaptiveSearch>(set, seed, limit);
 }
 
 }  // namespace

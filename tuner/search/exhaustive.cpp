@@ -28,7 +28,7 @@ class ExhaustiveSearch final : public Search {
   std::uint64_t index_ = 0;
 };
 
-std::unique_ptr<Search> make_exhaustive(const VariantSet& set, std::uint64_t, const WarmStart&,
+std::unique_ptr<Search> make_exhaustive(const VariantSet& set, std::uint64_t,
                                         const std::shared_ptr<WalkLimit>& limit) {
   return std::make_unique<ExhaustiveSearch>(set, limit);
 }

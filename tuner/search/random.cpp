@@ -60,7 +60,7 @@ class RandomSearch final : public Search {
   mutable std::uint64_t variants_ = 0;  // of the set; 0: not counted yet
 };
 
-std::unique_ptr<Search> make_random(const VariantSet& set, std::uint64_t seed, const WarmStart&,
+std::unique_ptr<Search> make_random(const VariantSet& set, std::uint64_t seed,
                                     const std::shared_ptr<WalkLimit>& limit) {
   return std::make_unique<RandomSearch>(set, seed, limit);
 }

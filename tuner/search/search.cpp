@@ -71,6 +71,14 @@ class FirstVariants final : public Search {
 
   void report(const Evaluation& evaluation) override { strategy_->report(evaluation); }
   double chance_of_gain(double gain) const override { return strategy_->chance_of_gain(gain); }
+  bool is_at_start() const override { return given_ < first_.size(); }
+
+  // A strategy tries few of them, so they are not those that come first in any case.
+  void start_warm(const WarmStart& warm_start) override {
+    WarmStart others = warm_start;
+    std::erase_if(others, [this](const WarmVariant& warm) { return is_first(warm.variant); });
+    strategy_->start_warm(others);
+  }
 
  private:
   bool is_first(const Variant& variant) const {
@@ -117,13 +125,10 @@ Result<std::unique_ptr<Search>> make_search(const std::string& strategy, const V
                                             const std::shared_ptr<WalkLimit>& limit,
                                             const std::vector<Variant>& ranked) {
   MGTUNE_ASSIGN(const Strategy* known, find_strategy(strategy));
-  std::vector<Variant> first = first_variants(set, ranked);
-  WarmStart others = warm_start;  // a strategy tries few of them
-  std::erase_if(others, [&](const WarmVariant& warm) {
-    return std::ranges::find(first, warm.variant) != first.end();
-  });
-  return std::unique_ptr<Search>(
-      std::make_unique<FirstVariants>(std::move(first), known->make(set, seed, others, limit)));
+  std::unique_ptr<Search> search =
+      std::make_unique<FirstVariants>(first_variants(set, ranked), known->make(set, seed, limit));
+  if (!warm_start.empty()) search->start_warm(warm_start);
+  return search;
 }
 
 Result<double> parse_target(const std::string& text, const std::string& strategy) {

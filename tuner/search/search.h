@@ -17,6 +17,15 @@
 
 namespace mgtune {
 
+// A variant that was measured somewhere else, for example on the nearest problem. A strategy that
+// learns tries the fastest of them early. Some may not be admissible in this set, and their times
+// do not count as results of this search.
+struct WarmVariant {
+  Variant variant;
+  double relative_time = 1;  // its time divided by the time of the fastest
+};
+using WarmStart = std::vector<WarmVariant>;
+
 struct Evaluation {
   Variant variant;
   Outcome outcome = Outcome::ok;
@@ -36,20 +45,19 @@ class Search {
   // variant may also be one that next() did not return.
   virtual void report(const Evaluation& evaluation) = 0;
 
+  // Names variants that next() should return early: right after those that a search starts with.
+  // At most one call, before next() has returned any other variant.
+  virtual void start_warm(const WarmStart& /*warm_start*/) {}
+
+  // Whether next() returns one of the variants that a search starts with whatever start_warm() and
+  // report() say.
+  virtual bool is_at_start() const { return false; }
+
   // The probability that some variant that next() has not returned yet is faster than the fastest
   // variant so far by more than `gain` (0.02 is 2 %). The strategy estimates it from the results
   // that were reported. It is 1 if the strategy has no estimate.
   virtual double chance_of_gain(double /*gain*/) const { return 1; }
 };
-
-// A variant that was measured somewhere else, for example on the nearest problem. A strategy that
-// learns tries the fastest of them early. Some may not be admissible in this set, and their times
-// do not count as results of this search.
-struct WarmVariant {
-  Variant variant;
-  double relative_time = 1;  // its time divided by the time of the fastest
-};
-using WarmStart = std::vector<WarmVariant>;
 
 // An entry of the table of strategies in search.cpp. A strategy NAME is one file in this folder
 // that defines NAME_strategy(), and one line in that table. A strategy may ignore the variants that
@@ -58,7 +66,6 @@ using WarmStart = std::vector<WarmVariant>;
 struct Strategy {
   std::string_view name;
   std::unique_ptr<Search> (*make)(const VariantSet& set, std::uint64_t seed,
-                                  const WarmStart& warm_start,
                                   const std::shared_ptr<WalkLimit>& limit);
   bool starts_warm = false;
   bool estimates_gain = false;

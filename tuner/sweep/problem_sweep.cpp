@@ -21,18 +21,12 @@ using Clock = std::chrono::steady_clock;
 Result<std::unique_ptr<ProblemSweep>> ProblemSweep::make(SweepShared& shared,
                                                          const PlannedProblem& planned) {
   const Problem& problem = planned.problem;
-  const VariantSet& space = planned.visited();
   MGTUNE_ASSIGN(TunedView view, view_before_pick(shared, problem, planned.whole_space()));
   KnownResults results(shared.store, shared.builder, shared.cache, shared.device, problem,
                        shared.gpu_id, view.tuned.problem, view.tuned.method, &shared.retries);
-  WarmSource warm;
-  if (starts_warm(shared.options.strategy)) {
-    MGTUNE_ASSIGN(warm,
-                  find_warm_start(shared.store, problem, shared.device, space, view.tuned.method));
-  }
   const std::vector<Variant> ranked =
       variants_of_rules(shared.store.path(), problem, shared.device);
-  MGTUNE_ASSIGN(Proposals proposals, Proposals::make(shared, planned, warm.variants, ranked));
+  MGTUNE_ASSIGN(Proposals proposals, Proposals::make(shared, planned, ranked));
   std::unique_ptr<ProblemSweep> sweep(
       new ProblemSweep(shared, planned, std::move(results), std::move(proposals), std::move(view)));
   MGTUNE_TRY(sweep->recall());
@@ -100,11 +94,31 @@ Status ProblemSweep::want_too(const std::vector<Variant>& variants) {
   return {};
 }
 
-Status ProblemSweep::run(std::optional<Clock::time_point> deadline, const OnVariant& on_variant) {
+Status ProblemSweep::begin_turn(std::optional<Clock::time_point> deadline,
+                                const OnVariant& on_variant) {
+  stage_ = Stage::turn;
   deadline_ = deadline;
   on_variant_ = on_variant;
   stopped_ = false;
-  // What was compiling when an earlier run() ended is asked for again.
+  // Now the picks of all problems before this one are known.
+  if (proposals_.awaits_warm_start()) {
+    MGTUNE_ASSIGN(const WarmSource warm, find_warm_start(shared_.store, problem_, shared_.device,
+                                                         planned_.visited(), view_.tuned.method));
+    proposals_.start_warm(warm.variants);
+  }
+  return begin();
+}
+
+Status ProblemSweep::begin_ahead() {
+  stage_ = Stage::ahead;
+  deadline_.reset();
+  stopped_ = false;
+  return begin();
+}
+
+Status ProblemSweep::begin() {
+  if (std::exchange(has_begun_, true)) return {};
+  // What was compiling when an earlier turn ended is asked for again.
   for (auto& [request, states] : std::exchange(compiling_, {})) {
     for (VariantState& state : states) compile(std::move(state));
   }
@@ -115,57 +129,49 @@ Status ProblemSweep::run(std::optional<Clock::time_point> deadline, const OnVari
     MGTUNE_TRY(finish(state, Origin::store));
   }
   if (shared_.options.finals) compile_finalists();
-  while (true) {
-    MGTUNE_TRY(want_more());
-    if (!compiling_.empty() && !stopping()) {
-      MGTUNE_TRY(measure_ceilings_once());  // while they compile
-    }
-    MGTUNE_TRY(measure_ready());
-    // A measurement is waited for in any case, a compilation only if there is time left.
-    if (measuring_.empty() && (compiling_.empty() || stopping())) {
-      if (suspects_.empty() || shared_.should_stop()) break;
-      MGTUNE_TRY(probe_suspects());
-      continue;
-    }
-    make_silence();
-    wait();
-    MGTUNE_TRY(receive_builds());
-    MGTUNE_TRY(receive_measurements());
+  return {};
+}
+
+Status ProblemSweep::advance(std::size_t window) {
+  MGTUNE_TRY(want_more(window));
+  if (stage_ == Stage::turn && !compiling_.empty() && !stopping()) {
+    MGTUNE_TRY(measure_ceilings_once());  // while they compile
   }
-  shared_.pool.drop_waiting();
-  MGTUNE_TRY(record_space());
-  return pick();
+  return measure_ready();
 }
 
-// Waits until a worker has something to say or is late, or the problem's time is over.
-void ProblemSweep::wait() {
-  WaitSet waiting;
-  shared_.pool.join(waiting);
-  shared_.workers.join(waiting);
-  if (deadline_.has_value() && measuring_.empty() && done_ > 0) waiting.add(*deadline_);
-  waiting.wait();
+bool ProblemSweep::waits_for_nothing() {
+  return measuring_.empty() && (compiling_.empty() || stopping());
 }
 
-// Nothing compiles while a variant is measured alone.
-void ProblemSweep::make_silence() {
-  shared_.pool.pause(shared_.workers.needs_silence());
-  if (shared_.pool.is_quiet()) shared_.workers.start_alone();
+std::optional<Clock::time_point> ProblemSweep::wakes_at() const {
+  return measuring_.empty() && done_ > 0 ? deadline_ : std::nullopt;
 }
 
-// Proposed -> wanted: as many as keep the compilers and the measure workers busy. Those that wait
-// for the compiler's probe keep nobody busy.
-Status ProblemSweep::want_more() {
-  const std::size_t window =
-      2 * shared_.options.compile_processes + shared_.workers.size() + shared_.pool.unproven();
+GpuPhase ProblemSweep::idle_cause() const {
+  if (!ready_.empty() && !measuring_.empty()) return GpuPhase::wait_default;
+  return compiling_.empty() ? GpuPhase::wait_last : GpuPhase::wait_compile;
+}
+
+bool ProblemSweep::wants_more() {
   const std::optional<std::int64_t> limit = max_evaluations(shared_.options, planned_);
-  while (!shared_.options.finals && !proposals_.exhausted() && at_work() < window &&
+  return !shared_.options.finals && !proposals_.exhausted() &&
          (!limit.has_value() || requested_ < *limit + wanted_too_) && !stopping() &&
-         (proposals_.retries() > 0 || !settled())) {
-    const std::optional<Variant> variant = proposals_.next(deadline_);
+         (proposals_.retries() > 0 || !settled());
+}
+
+// Proposed -> wanted: as many as keep the compilers and the measure workers busy.
+Status ProblemSweep::want_more(std::size_t window) {
+  while (at_work() < window && wants_more()) {
+    std::optional<Variant> variant;
+    {
+      const IdleCause cause(shared_.workers.times(), GpuPhase::search);
+      variant = proposals_.next(deadline_);
+    }
     if (!variant.has_value()) {
       // If the search was stopped while it looked, it goes on when the problem gets more time.
       // Variants that are at work, such as the default, still get their results.
-      if (!proposals_.exhausted() && at_work() == 0) stopped_ = true;
+      if (stage_ == Stage::turn && !proposals_.exhausted() && at_work() == 0) stopped_ = true;
       break;
     }
     ++requested_;
@@ -203,47 +209,61 @@ void ProblemSweep::compile_finalists() {
   }
 }
 
+// Variants with the same build wait for one request, also those of two problems.
 void ProblemSweep::compile(VariantState state) {
-  for (auto& [request, states] : compiling_) {
-    if (states.front().build.key != state.build.key) continue;
-    states.push_back(std::move(state));
-    return;
-  }
-  WorkRequest work{shared_.next_request++, CompileRequest{request(state), shared_.device.id}};
+  const auto [build, is_new] = shared_.compiling.try_emplace(state.build.key, shared_.next_request);
+  const std::int64_t id = build->second;
+  if (!is_new) return compiling_[id].push_back(std::move(state));
+  ++shared_.next_request;
+  WorkRequest work{id, CompileRequest{request(state), shared_.device.id}};
   std::vector<std::string> kernels = state.kernels;
-  compiling_[work.id].push_back(std::move(state));
+  compiling_[id].push_back(std::move(state));
   shared_.pool.submit(std::move(work), std::move(kernels));
 }
 
+bool ProblemSweep::awaits(std::int64_t request) const {
+  return compiling_.contains(request) || measuring_.contains(request);
+}
+
+bool ProblemSweep::compiles(std::int64_t request) const {
+  const auto compiled = compiling_.find(request);
+  return compiled != compiling_.end() && !compiled->second.front().cached;
+}
+
+std::set<std::int64_t> ProblemSweep::awaited_builds() const {
+  std::set<std::int64_t> requests;
+  for (const auto& [request, states] : compiling_) requests.insert(request);
+  return requests;
+}
+
 // Compiling -> ready, or finished if it could not be built or its binary has results already.
-Status ProblemSweep::receive_builds() {
-  while (true) {
-    Result<std::optional<WorkReply>> next = shared_.pool.poll();
-    if (!next.ok()) return interrupted_or(std::move(next).take_status());
-    const std::optional<WorkReply> reply = *std::move(next);
-    if (!reply.has_value()) return {};
-    auto compiled = compiling_.extract(reply->id);
-    if (compiled.empty()) continue;  // of a problem that ended before its builds came back
-    if (discards(*reply)) continue;
-    if (!compiled.mapped().front().cached) ++shared_.summary.compiled;
-    if (shared_.not_cached.empty()) shared_.not_cached = reply->not_cached;
-    for (VariantState& state : compiled.mapped()) {
-      MGTUNE_TRY(results_.add_build(state, *reply));
-      if (state.contends() && contenders_.contains(state.variant)) continue;  // a finalist
-      if (state.need == VariantState::Need::measure) {
-        ready_.push_back(std::move(state));
-      } else {
-        MGTUNE_TRY(finish(state, Origin::build));
-      }
+Status ProblemSweep::take_build(const WorkReply& reply) {
+  auto compiled = compiling_.extract(reply.id);
+  if (compiled.empty() || discards(reply)) return {};
+  for (VariantState& state : compiled.mapped()) {
+    MGTUNE_TRY(results_.add_build(state, reply));
+    if (state.contends() && contenders_.contains(state.variant)) continue;  // a finalist
+    if (state.need == VariantState::Need::measure) {
+      ready_.push_back(std::move(state));
+    } else {
+      MGTUNE_TRY(finish(state, Origin::build));
     }
   }
+  return {};
 }
 
 // Ready -> measuring, while there is a worker for it. The default has its result first, however
 // long it compiles: the one that others are compared with must not be missing when the budget ends.
 // The time of the fastest goes along, so that the worker stops early on variants that are slower.
+// Ahead of its turn a problem leaves the first GPU to the other one, so that no GPU goes to and fro
+// between two problems: a new checker costs two runs of the reference.
 Status ProblemSweep::measure_ready() {
-  while (!ready_.empty() && shared_.workers.has_idle() && !is_default_on_its_way() && !stopping()) {
+  const bool has_turn = stage_ == Stage::turn;
+  if (!has_turn && (shared_.workers.size() < 2 || needs_ceilings())) return {};
+  const MeasurePool::Place place =
+      has_turn ? MeasurePool::Place::any : MeasurePool::Place::not_first;
+  while (!ready_.empty() && shared_.workers.has_idle(place) && !is_default_on_its_way() &&
+         !stopping()) {
     MGTUNE_TRY(measure_ceilings_once());
     auto next = std::ranges::find_if(
         ready_, [this](const VariantState& state) { return is_default(state); });
@@ -257,30 +277,27 @@ Status ProblemSweep::measure_ready() {
     }
     const std::int64_t id = shared_.next_request++;
     measuring_.emplace(id, std::move(state));
-    shared_.workers.submit({id, std::move(work)});
+    shared_.workers.submit({id, std::move(work)}, place);
   }
   return {};
 }
 
+bool ProblemSweep::needs_ceilings() const {
+  return !has_ceilings_ && !shared_.options.for_rules && shared_.device.kind != DeviceKind::cpu;
+}
+
 Status ProblemSweep::measure_ceilings_once() {
-  if (shared_.options.for_rules || std::exchange(has_ceilings_, true)) return {};
+  if (!needs_ceilings()) return {};
+  has_ceilings_ = true;
   return measure_ceilings(shared_, view_);
 }
 
 // Measuring -> finished.
-Status ProblemSweep::receive_measurements() {
-  const Result<std::optional<WorkReply>> next = shared_.workers.poll();
-  const std::optional<WorkReply> reply = next.ok() ? *next : std::nullopt;
-  if (next.ok() && !reply.has_value()) return {};
-  if (!next.ok()) {
-    measuring_.clear();
-    return interrupted_or(next.status());
-  }
-  auto measured = measuring_.extract(reply->id);
-  if (measured.empty()) return internal_error("a measurement that nobody asked for");
-  if (discards(*reply)) return {};
-  results_.add_measurement(measured.mapped(), *reply);
-  if (reply->failure != StatusCode::ok) return suspects_.add(std::move(measured.mapped()));
+Status ProblemSweep::take_measurement(const WorkReply& reply) {
+  auto measured = measuring_.extract(reply.id);
+  if (measured.empty() || discards(reply)) return {};
+  results_.add_measurement(measured.mapped(), reply);
+  if (reply.failure != StatusCode::ok) return suspects_.add(std::move(measured.mapped()));
   MGTUNE_TRY(charge_suspects());  // a worker was not ended
   return finish(measured.mapped(), Origin::measurement);
 }
@@ -296,7 +313,7 @@ Status ProblemSweep::charge_suspects() {
 // No other variant can show that workers are not ended whatever they do.
 Status ProblemSweep::probe_suspects() {
   Status well = suspects_.probe(shared_.workers, shared_.next_request++);
-  return well.ok() ? charge_suspects() : interrupted_or(std::move(well));
+  return well.ok() ? charge_suspects() : shared_.interrupted_or(std::move(well));
 }
 
 // -> finished: the variant counts from here on, for the search, for racing and for the pick. The
@@ -316,7 +333,7 @@ Status ProblemSweep::finish(const VariantState& state, Origin origin) {
   proposals_.search().report({state.point, state.outcome,
                               state.measurement.has_value() ? state.measurement->median_ns : 0});
   MGTUNE_TRY(record(state, origin));
-  on_variant_(*this);
+  if (stage_ == Stage::turn) on_variant_(*this);
   return {};
 }
 
@@ -347,6 +364,7 @@ std::size_t ProblemSweep::at_work() const {
 // Writes the row in its own transaction, unless the store has it.
 Status ProblemSweep::record(const VariantState& state, Origin origin) {
   if (origin == Origin::store && is_recorded(state)) return {};
+  const IdleCause cause(shared_.workers.times(), GpuPhase::store);
   OutcomeRecord row = state;  // without the members that only this sweep needs
   MGTUNE_ASSIGN(row.sweep, shared_.journal.begin());
   return shared_.store.record(row);
@@ -364,6 +382,13 @@ std::vector<OutcomeRecord> ProblemSweep::contenders() const {
   all.reserve(contenders_.size());
   for (const auto& [variant, state] : contenders_) all.push_back(state);
   return all;
+}
+
+Status ProblemSweep::end_turn() {
+  stage_ = Stage::waiting;
+  has_begun_ = false;
+  MGTUNE_TRY(record_space());
+  return pick();
 }
 
 Status ProblemSweep::pick() {
@@ -422,14 +447,9 @@ bool ProblemSweep::settled() {
   return settled_;
 }
 
-// The signal that asks this process to stop may reach the workers as well. A failure that comes
-// together with it says nothing about the variant or the machine.
+// As in SweepShared::interrupted_or().
 bool ProblemSweep::discards(const WorkReply& reply) {
   return reply.outcome != Outcome::ok && shared_.should_stop();
-}
-
-Status ProblemSweep::interrupted_or(Status failure) const {
-  return shared_.should_stop() ? Status() : std::move(failure);
 }
 
 VariantRequest ProblemSweep::request(const VariantState& state) const {

@@ -8,8 +8,12 @@
 // machine turns out to be at fault, the sweep ends, and no suspect is recorded.
 //
 // A variant that the search wants is finished at once if its result is known, and is not compiled
-// if its build is known. One thread moves all variants on: it waits for the next compile or measure
-// worker that has a result, so that both kinds work at the same time.
+// if its build is known.
+//
+// One problem of a sweep has its turn. The next one may work ahead: its variants compile when the
+// other wants no more, and GPUs but the first one measure them. The turn of a problem decides
+// nothing about its results; a search proposes the same variants in the same order. SweepLoop moves
+// both on, and hands them the replies of the workers. One thread.
 
 #pragma once
 
@@ -41,16 +45,50 @@ class ProblemSweep {
   static Result<std::unique_ptr<ProblemSweep>> make(SweepShared& shared,
                                                     const PlannedProblem& planned);
 
-  // It ends if all variants or all evaluations of the budget are done, if the target is reached,
-  // after `deadline`, or if should_stop() returns true. It picks a winner in every case. If it is
-  // called again, it continues where it ended.
-  Status run(std::optional<std::chrono::steady_clock::time_point> deadline,
-             const OnVariant& on_variant);
+  // The problem works from here on, in its turn until `deadline`, or ahead of its turn. Known
+  // results are finished at once. Again after the end of a turn, it continues where it ended.
+  Status begin_turn(std::optional<std::chrono::steady_clock::time_point> deadline,
+                    const OnVariant& on_variant);
+  Status begin_ahead();
 
-  // The next run() evaluates these too, first and beyond the budget's number of evaluations. Those
-  // that the problem does not admit, or whose result is known, are left out.
+  // Moves variants on as far as that needs no reply. `window`: how many variants may be at work.
+  Status advance(std::size_t window);
+
+  // Whether it may want further variants in this turn, and whether it ends early, by the deadline
+  // or because the sweep should stop.
+  bool wants_more();
+  bool stopping();
+  // In its turn: nothing is at work that it waits for. A measurement is waited for in any case, a
+  // compilation only if there is time left.
+  bool waits_for_nothing();
+  std::optional<std::chrono::steady_clock::time_point> wakes_at() const;
+  GpuPhase idle_cause() const;  // why a GPU measures no variant of this problem
+
+  // Suspects, when nothing else is at work, and whether they are to blame.
+  bool has_suspects() const { return !suspects_.empty(); }
+  Status probe_suspects();
+
+  // The reply to a request of this problem, which need not be alone in waiting for a build.
+  bool awaits(std::int64_t request) const;
+  bool compiles(std::int64_t request) const;  // and the cache has no such build
+  Status take_build(const WorkReply& reply);
+  Status take_measurement(const WorkReply& reply);
+  void forget_measurements() { measuring_.clear(); }  // the measure pool has failed
+
+  // What it waits for from the compile pool, by request.
+  std::set<std::int64_t> awaited_builds() const;
+
+  // Measures the ceilings that the problem needs, unless they are known.
+  Status measure_ceilings_once();
+
+  // At the end of a turn, in every case: picks a winner.
+  Status end_turn();
+
+  // In the next turn it evaluates these too, first and beyond the budget's number of evaluations.
+  // Those that the problem does not admit, or whose result is known, are left out.
   Status want_too(const std::vector<Variant>& variants);
 
+  std::size_t at_work() const;  // the number of variants in all stages
   std::int64_t done() const { return done_; }
   bool stopped() const { return stopped_; }  // by the deadline or should_stop()
   bool stopped_by_target() const { return settled_ && !proposals_.exhausted(); }
@@ -60,6 +98,9 @@ class ProblemSweep {
   const VariantState* best() const;  // nullptr while none passed
 
  private:
+  // Whether it has its turn.
+  enum class Stage : std::uint8_t { waiting, ahead, turn };
+
   // Where a finished variant's results come from.
   enum class Origin : std::uint8_t { store, build, measurement };
 
@@ -68,19 +109,16 @@ class ProblemSweep {
 
   Status recall();
 
-  // The steps of the loop. They move variants from stage to stage.
-  Status want_more();
+  Status begin();
+
+  // The steps that move variants from stage to stage.
+  Status want_more(std::size_t window);
   Status want(const Variant& variant);
   void compile_finalists();
   void compile(VariantState state);
   Status measure_ready();
-  Status measure_ceilings_once();
-  void make_silence();
-  void wait();
-  Status receive_builds();
-  Status receive_measurements();
+  bool needs_ceilings() const;
   Status charge_suspects();
-  Status probe_suspects();
   Status finish(const VariantState& state, Origin origin);
 
   Status record(const VariantState& state, Origin origin);
@@ -89,14 +127,11 @@ class ProblemSweep {
   std::vector<OutcomeRecord> contenders() const;
   Status expel(const OutcomeRecord& culprit);
 
-  bool stopping();
   bool settled();
   bool discards(const WorkReply& reply);
-  Status interrupted_or(Status failure) const;
   bool is_recorded(const VariantState& state) const;
   bool is_default(const VariantState& state) const;
   bool is_default_on_its_way() const;  // it is compiling or being measured
-  std::size_t at_work() const;         // the number of variants in all stages
   VariantRequest request(const VariantState& state) const;
 
   SweepShared& shared_;
@@ -120,6 +155,8 @@ class ProblemSweep {
   std::map<std::int64_t, VariantState> measuring_;  // by request
   Suspects suspects_;
 
+  Stage stage_ = Stage::waiting;
+  bool has_begun_ = false;  // in this turn
   std::int64_t requested_ = 0, done_ = 0, unsupported_ = 0, wanted_too_ = 0;
   bool stopped_ = false, settled_ = false, has_ceilings_ = false;
 };

@@ -15,13 +15,20 @@ constexpr std::uint64_t kMaxLooked = std::uint64_t{1} << 26U;
 }  // namespace
 
 Result<Proposals> Proposals::make(const SweepShared& shared, const PlannedProblem& planned,
-                                  const WarmStart& warm_start, const std::vector<Variant>& ranked) {
+                                  const std::vector<Variant>& ranked) {
   const bool has_deadline = shared.options.budget.seconds.has_value();
   auto limit = std::make_shared<WalkLimit>(
       has_deadline ? std::numeric_limits<std::uint64_t>::max() : kMaxLooked, shared.should_stop);
   MGTUNE_ASSIGN(auto search, make_search(shared.options.strategy, planned.visited(),
-                                         shared.options.seed, warm_start, limit, ranked));
-  return Proposals(*planned.problem.op, std::move(limit), std::move(search));
+                                         shared.options.seed, {}, limit, ranked));
+  Proposals proposals(*planned.problem.op, std::move(limit), std::move(search));
+  proposals.awaits_warm_start_ = starts_warm(shared.options.strategy);
+  return proposals;
+}
+
+void Proposals::start_warm(const WarmStart& warm_start) {
+  awaits_warm_start_ = false;
+  search_->start_warm(warm_start);
 }
 
 void Proposals::set_default(const std::string& variant) {
@@ -40,7 +47,7 @@ std::optional<Variant> Proposals::next(
     has_proposed_ = true;
     return variant;
   }
-  while (true) {
+  while (!awaits_warm_start_ || search_->is_at_start()) {
     limit_->restart(deadline);
     std::optional<Variant> variant = search_->next();
     if (!variant.has_value()) {
@@ -51,6 +58,7 @@ std::optional<Variant> Proposals::next(
     has_proposed_ = true;
     if (!excludes(variant_text(*op_, *variant))) return variant;
   }
+  return std::nullopt;
 }
 
 }  // namespace mgtune

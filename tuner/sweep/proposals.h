@@ -25,7 +25,13 @@ class Proposals {
   // Fails as make_search() does. `planned` must outlive the object.
   // `ranked`: the variants that rules name for the problem.
   static Result<Proposals> make(const SweepShared& shared, const PlannedProblem& planned,
-                                const WarmStart& warm_start, const std::vector<Variant>& ranked);
+                                const std::vector<Variant>& ranked);
+
+  // Where the search starts. A strategy that starts warm proposes no more than the variants that
+  // every search starts with until this is called, because the picks of earlier problems are part
+  // of a warm start. Call it once.
+  void start_warm(const WarmStart& warm_start);
+  bool awaits_warm_start() const { return awaits_warm_start_; }
 
   // The search no longer proposes the variant of this text. False if this was said before.
   bool exclude(const std::string& variant) { return excluded_.insert(variant).second; }
@@ -44,7 +50,8 @@ class Proposals {
   void set_default(const std::string& variant);
 
   // nullopt: there is no other variant, or the search looked for one for too long (both are
-  // exhausted()), or it was stopped while it looked, by the deadline or by the user.
+  // exhausted()), or it was stopped while it looked, by the deadline or by the user, or it waits
+  // for its warm start.
   std::optional<Variant> next(std::optional<std::chrono::steady_clock::time_point> deadline);
 
   bool exhausted() const { return exhausted_; }
@@ -67,7 +74,7 @@ class Proposals {
   std::set<std::string> excluded_;
   std::deque<Variant> retried_;
   bool lacks_default_ = false;  // the search proposes the default first
-  bool exhausted_ = false, has_proposed_ = false;
+  bool exhausted_ = false, has_proposed_ = false, awaits_warm_start_ = false;
   std::uint64_t looked_in_vain_ = 0;
 };
 

@@ -13,6 +13,7 @@
 #include "selection/gpu_similarity.h"
 #include "selection/variant_selection.h"
 #include "sweep/problem_sweep.h"
+#include "sweep/sweep_loop.h"
 
 namespace mgtune {
 namespace {
@@ -70,11 +71,14 @@ class Sweep {
 
   Status run() {
     plan();
-    for (std::size_t i = 0; i < problems_.size() && !shared_.should_stop(); ++i) {
-      if (!problems_[i].is_served()) continue;
-      MGTUNE_ASSIGN(auto sweep, ProblemSweep::make(shared_, problems_[i]));
-      MGTUNE_TRY(run_problem({i, std::move(sweep)}));
+    std::vector<Running> all;
+    for (std::size_t i = 0; i < problems_.size(); ++i) {
+      if (problems_[i].is_served()) all.push_back({i, nullptr});
     }
+    MGTUNE_TRY(take_turns(std::move(all), [this](Running& running) -> Status {
+      MGTUNE_ASSIGN(running.sweep, ProblemSweep::make(shared_, problems_[running.index]));
+      return {};
+    }));
     if (shared_.options.for_rules) {
       for (int round = 0; round < kRoundsForRules; ++round) MGTUNE_TRY(measure_everywhere());
     } else {
@@ -92,6 +96,7 @@ class Sweep {
     }
     MGTUNE_TRY(shared_.journal.finish());
     shared_.summary.sweep_id = shared_.journal.id();
+    shared_.summary.times = sweep_times(shared_);
     return {};
   }
 
@@ -135,13 +140,38 @@ class Sweep {
     std::unique_ptr<ProblemSweep> sweep;
   };
 
-  Status run_problem(Running running) {
+  using Prepare = std::function<Status(Running&)>;
+
+  // One after the other, each after `prepare`. While one ends, the next is prepared and works
+  // ahead. Those that the time did not suffice for are unfinished then, and for rules all.
+  Status take_turns(std::vector<Running> turns, const Prepare& prepare) {
+    std::size_t prepared = 0;
+    for (std::size_t i = 0; i < turns.size(); ++i) {
+      if (shared_.should_stop()) {
+        if (turns[i].sweep != nullptr) unfinished_.push_back(std::move(turns[i]));
+        continue;
+      }
+      const auto prepare_up_to = [&](std::size_t place) {
+        return prepared > place ? Status() : prepare(turns[prepared++]);
+      };
+      MGTUNE_TRY(prepare_up_to(i));
+      const auto next = [&]() -> Result<ProblemSweep*> {
+        if (i + 1 == turns.size()) return nullptr;
+        MGTUNE_TRY(prepare_up_to(i + 1));
+        return turns[i + 1].sweep.get();
+      };
+      MGTUNE_TRY(run_problem(std::move(turns[i]), next));
+    }
+    return {};
+  }
+
+  Status run_problem(Running running, const SweepLoop::Next& next) {
     const auto report = [&](const ProblemSweep& at) { on_progress_(progress(running.index, at)); };
     report(*running.sweep);
     const double weight = problems_[running.index].weight;
-    MGTUNE_TRY(running.sweep->run(problem_deadline(weight), report));
+    MGTUNE_TRY(loop_.run(*running.sweep, problem_deadline(weight), report, next));
     weight_left_ -= weight;
-    left_ -= totals_[running.index];
+    left_ = std::max<std::int64_t>(0, left_ - totals_[running.index]);
     if (!running.sweep->stopped() && !shared_.options.for_rules) return note_end(running);
     unfinished_.push_back(std::move(running));
     return {};
@@ -151,21 +181,13 @@ class Sweep {
   // and evaluates them at every problem.
   Status measure_everywhere() {
     std::map<const Operator*, std::vector<Variant>> candidates;
-    for (Running& running : unfinished_) {
-      if (shared_.should_stop()) return {};
+    return take_turns(std::exchange(unfinished_, {}), [&](Running& running) -> Status {
       const Problem& problem = problems_[running.index].problem;
       if (!candidates.contains(problem.op)) {
         MGTUNE_ASSIGN(candidates[problem.op], candidates_of(*problem.op));
       }
-      MGTUNE_TRY(running.sweep->want_too(candidates.at(problem.op)));
-      const double weight = problems_[running.index].weight;
-      const auto report = [&](const ProblemSweep& at) {
-        on_progress_(progress(running.index, at));
-      };
-      MGTUNE_TRY(running.sweep->run(problem_deadline(weight), report));
-      weight_left_ -= weight;
-    }
-    return {};
+      return running.sweep->want_too(candidates.at(problem.op));
+    });
   }
 
   Result<std::vector<Variant>> candidates_of(const Operator& op) {
@@ -186,13 +208,7 @@ class Sweep {
         weight_left_ += problems_[running.index].weight;
         left_ += totals_[running.index];
       }
-      for (Running& running : again) {
-        if (shared_.should_stop()) {
-          unfinished_.push_back(std::move(running));
-        } else {
-          MGTUNE_TRY(run_problem(std::move(running)));
-        }
-      }
+      MGTUNE_TRY(take_turns(std::move(again), [](Running&) { return Status(); }));
     }
     return {};
   }
@@ -295,6 +311,7 @@ class Sweep {
   double elapsed() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
 
   SweepShared& shared_;
+  SweepLoop loop_{shared_};
   const std::vector<PlannedProblem>& problems_;
   std::function<void(const SweepProgress&)> on_progress_;
   Clock::time_point start_ = Clock::now();

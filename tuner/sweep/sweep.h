@@ -24,6 +24,7 @@
 #include "family/problem.h"
 #include "store/store.h"
 #include "sweep/planned_problem.h"
+#include "sweep/sweep_times.h"
 #include "timing/timer.h"
 
 namespace mgtune {
@@ -100,6 +101,7 @@ struct SweepSummary {
   std::vector<std::string> skipped;
   std::vector<TunedView> picks;
   std::vector<SettledProblem> settled;
+  SweepTimes times;
   bool stopped_early = false;    // by a signal
   bool ended_by_budget = false;  // some problems have variants that the time did not suffice for
 };

@@ -58,7 +58,12 @@ struct SweepShared {
   Retries retries = {};
   SweepSummary summary = {};
   std::int64_t next_request = 1;
+  std::map<std::string, std::int64_t> compiling = {};  // the request of each build at work, by key
   std::string not_cached = {};  // why the first build that the cache could not keep was not kept
+
+  // The signal that asks this process to stop may reach the workers as well. A failure that comes
+  // together with it says nothing about the variant or the machine.
+  Status interrupted_or(Status failure) const { return should_stop() ? Status() : failure; }
 
   // The view's problem, as requests to workers name it.
   NamedProblem named_problem(const TunedView& view) const {

@@ -97,6 +97,12 @@ void read_fields(ObjectReader& reader, VariantCounters& counters) {
   }
 }
 
+void read_fields(ObjectReader& reader, WorkSeconds& seconds) {
+  reader.read("load", seconds.load);
+  reader.read("check", seconds.check);
+  reader.read("measure", seconds.measure);
+}
+
 std::string encode(const WorkRequest& request) {
   return std::visit(
       [&request](const auto& work) {
@@ -127,6 +133,11 @@ std::string encode(const WorkReply& reply) {
   add("final", reply.final);
   add("energy", reply.energy);
   add("counters", reply.counters);
+  if (reply.seconds) {
+    json["seconds"] = Json{{"load", number_or_word(reply.seconds->load)},
+                           {"check", number_or_word(reply.seconds->check)},
+                           {"measure", number_or_word(reply.seconds->measure)}};
+  }
   if (reply.counters) {
     Json& values = json["counters"]["values"] = Json::object();
     for (const CounterRecord& counter : reply.counters->values) {
@@ -177,6 +188,7 @@ Result<WorkReply> decode_reply(const std::string& text) {
     reader.read_optional("final", reply.final);
     reader.read_optional("energy", reply.energy);
     reader.read_optional("counters", reply.counters);
+    reader.read_optional("seconds", reply.seconds);
   }
   MGTUNE_TRY(reader.finish());
   return reply;

@@ -21,7 +21,8 @@
 //                      {"do": "energy", "id": 12, ... the same four as of a final ...}
 //   worker -> parent   {"did": "begin", "id": 7, "phase": "variant", "message": ""}
 //                      {"did": "done", "id": 7, "outcome": "ok", "message": "",
-//                       "build": {...}, "check": {...}, "measurement": {...}}
+//                       "build": {...}, "check": {...}, "measurement": {...},
+//                       "seconds": {"load": 0.002, "check": 0.01, "measure": 0.3}}
 //                      {"did": "done", "id": 8, ... "check": {...}, "counters": {"chip": "GH100",
 //                       "launches": 16, "passes": 2, "note": "",
 //                       "values": {"dram_read_bytes": 33580000, ...}, "left_out": []}}
@@ -122,6 +123,12 @@ struct WorkRequest {
   }
 };
 
+// How long a measure worker took for each part of a variant.
+struct WorkSeconds {
+  double load = 0;  // the build too, if the cache does not have it
+  double check = 0, measure = 0;
+};
+
 struct WorkReply {
   enum class Kind : std::uint8_t { begin, done, failed };
   enum class Phase : std::uint8_t { variant, reference };  // what runs, and may crash or hang
@@ -141,6 +148,7 @@ struct WorkReply {
   std::optional<TurnTiming> final;
   std::optional<TurnEnergy> energy;
   std::optional<VariantCounters> counters;
+  std::optional<WorkSeconds> seconds;  // of a variant that was measured
 };
 
 std::string encode(const WorkRequest& request);  // one line, without the newline

@@ -21,6 +21,9 @@ constexpr std::chrono::seconds kStartDeadline{60};
 constexpr int kDeadlineFactor = 20;
 constexpr std::chrono::seconds kMinDeadline{5};
 
+// A sweep is at one problem and works ahead for the next one.
+constexpr std::size_t kProblems = 2;
+
 // The next reply to this request: corrupt for anything else.
 Result<WorkReply> decode_answer(const std::string& line, const WorkRequest& request) {
   Result<WorkReply> reply = decode_reply(line);
@@ -33,29 +36,35 @@ Result<WorkReply> decode_answer(const std::string& line, const WorkRequest& requ
 
 }  // namespace
 
-bool VariantDeadline::knows(const WorkRequest& request) const {
+std::optional<std::chrono::milliseconds> VariantDeadline::took(const WorkRequest& request) const {
   const auto* measure = std::get_if<MeasureRequest>(&request.work);
-  return measure != nullptr && problem_ == *measure;
+  if (measure == nullptr) return std::nullopt;
+  const NamedProblem& problem = *measure;
+  const auto known = std::ranges::find(known_, problem, &Known::problem);
+  if (known == known_.end()) return std::nullopt;
+  return known->took;
 }
 
 std::chrono::milliseconds VariantDeadline::of(const WorkRequest& request) const {
-  if (!knows(request)) return limit_;
+  const std::optional<std::chrono::milliseconds> first = took(request);
+  if (!first) return limit_;
   return std::min<std::chrono::milliseconds>(
-      limit_, std::max<std::chrono::milliseconds>(kMinDeadline, kDeadlineFactor * took_));
+      limit_, std::max<std::chrono::milliseconds>(kMinDeadline, kDeadlineFactor * *first));
 }
 
 void VariantDeadline::learn(const WorkRequest& request, const WorkReply& reply,
-                            std::chrono::milliseconds took) {
+                            std::chrono::milliseconds took_now) {
   const bool came_through = reply.outcome == Outcome::ok || reply.outcome == Outcome::raced_out;
   const auto* measure = std::get_if<MeasureRequest>(&request.work);
-  if (measure == nullptr || !came_through || knows(request)) return;
-  problem_ = *measure;
-  took_ = took;
+  if (measure == nullptr || !came_through || took(request)) return;
+  known_.push_back({*measure, took_now});
+  if (known_.size() > kProblems) known_.pop_front();
 }
 
 std::string VariantDeadline::basis(const WorkRequest& request) const {
-  if (!knows(request)) return "";
-  return fmt::format("; the first variant of the problem was done in {}", took_);
+  const std::optional<std::chrono::milliseconds> first = took(request);
+  if (!first) return "";
+  return fmt::format("; the first variant of the problem was done in {}", *first);
 }
 
 WorkerProcess::WorkerProcess(std::vector<std::string> command, std::chrono::milliseconds deadline)

@@ -13,6 +13,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <utility>
@@ -39,18 +40,24 @@ class VariantDeadline {
   std::chrono::milliseconds limit() const { return limit_; }
 
   std::chrono::milliseconds of(const WorkRequest& request) const;
-  void learn(const WorkRequest& request, const WorkReply& reply, std::chrono::milliseconds took);
+  void learn(const WorkRequest& request, const WorkReply& reply,
+             std::chrono::milliseconds took_now);
 
   // For messages, the reason of the limit that of() returns: "; the first variant of the problem
   // was done in 240ms". "" if it is the caller's limit.
   std::string basis(const WorkRequest& request) const;
 
  private:
-  bool knows(const WorkRequest& request) const;
+  // How long the first variant of the request's problem took; nullopt if none was measured.
+  std::optional<std::chrono::milliseconds> took(const WorkRequest& request) const;
 
   std::chrono::milliseconds limit_;
-  NamedProblem problem_;  // the problem that took_ was measured with
-  std::chrono::milliseconds took_{};
+  // Of the last problems, because a sweep takes turns between two.
+  struct Known {
+    NamedProblem problem;
+    std::chrono::milliseconds took;
+  };
+  std::deque<Known> known_;
 };
 
 class WorkerProcess {
@@ -63,11 +70,15 @@ class WorkerProcess {
 
   bool is_idle() const { return !work_.has_value(); }
 
+  // Which of several workers may get a request.
+  enum class Place : std::uint8_t { any, first, not_first };
+
   struct Task {
     WorkRequest request;
     bool is_retry = false;                   // another worker has failed at it already
     std::chrono::milliseconds extra_time{};  // beyond the deadline: a final needs it
     bool is_alone = false;                   // nothing else of the sweep may run beside it
+    Place place = Place::any;
   };
   void submit(Task task);  // when idle
 
@@ -103,7 +114,8 @@ class WorkerProcess {
   // Tells the child to exit; only this object's destruction may follow.
   void dismiss();
 
-  std::int64_t restarts() const { return restarts_; }  // child processes after the first
+  bool has_child() const { return child_.has_value(); }  // it has been started
+  std::int64_t restarts() const { return restarts_; }    // child processes after the first
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -11,10 +11,13 @@
 // FAKE_WORKER_KILLED: measure workers are killed at the variants that contain this text; if it is
 // "everything", also at a probe.
 //
-// FAKE_WORKER_LOG names a file: a line as a compile or measurement begins, and one as it is done.
-// FAKE_WORKER_COMPILE_MS and FAKE_WORKER_MEASURE_MS say how long they take. FAKE_WORKER_FAST names
-// the one variant that is measured to be faster than the others, FAKE_WORKER_NOT_CACHED why the
-// cache keeps no build.
+// FAKE_WORKER_LOG names a file: a line as a compile, measurement or final begins, and one as it is
+// done. FAKE_WORKER_FINAL_AFTER: a final ends only when the log has so many lines with a text, for
+// example "4 measure is done", or after a minute. FAKE_WORKER_COMPILE_GATE and
+// FAKE_WORKER_MEASURE_GATE name folders: a worker puts a file there and goes on when somebody has
+// removed it, or after a minute. FAKE_WORKER_COMPILE_MS and FAKE_WORKER_MEASURE_MS say how long
+// they take. FAKE_WORKER_FAST names the one variant that is measured to be faster than the others,
+// FAKE_WORKER_NOT_CACHED why the cache keeps no build.
 
 #include <unistd.h>
 
@@ -28,6 +31,8 @@
 #include <sstream>
 #include <string>
 #include <thread>
+#include <type_traits>
+#include <variant>
 
 #include "system/utc_now.h"
 #include "worker/protocol.h"
@@ -76,18 +81,33 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// "measure begins 0 cpu row VEC=8": of the incumbent a measurement knows the time. One write:
-// several workers append to the file.
+// "rows=4,hidden=64,T=f32"; "none" if the request names no problem.
+std::string problem_of(const WorkRequest& request) {
+  std::string text = std::visit(
+      []<typename Kind>(const Kind& work) -> std::string {
+        if constexpr (std::is_base_of_v<NamedProblem, Kind>) return work.problem;
+        return "";
+      },
+      request.work);
+  std::ranges::replace(text, ' ', ',');
+  return text.empty() ? "none" : text;
+}
+
+// "measure begins 0 cpu rows=4,hidden=64,T=f32 row VEC=8": of the incumbent a measurement knows the
+// time. One write: several workers append to the file.
 void log(const WorkRequest& request, const std::string& variant, const char* event) {
   const std::string path = variable("FAKE_WORKER_LOG");
   if (path.empty()) return;
   const auto* compile = std::get_if<CompileRequest>(&request.work);
   const auto* measure = std::get_if<MeasureRequest>(&request.work);
   std::ostringstream line;
-  const char* const kind = request.is<ProbeRequest>() ? "probe" : "measure";
+  const char* const kind = request.is<ProbeRequest>()   ? "probe"
+                           : request.is<FinalRequest>() ? "final"
+                                                        : "measure";
   line << (compile != nullptr ? "compile" : kind) << ' ' << event << ' '
        << (measure != nullptr ? measure->stop_above_ns : 0) << ' '
-       << (compile != nullptr ? compile->device : own_device) << ' ' << variant << '\n';
+       << (compile != nullptr ? compile->device : own_device) << ' ' << problem_of(request) << ' '
+       << variant << '\n';
   std::ofstream(path, std::ios::app) << line.str() << std::flush;
 }
 
@@ -96,8 +116,42 @@ bool finds_headers() {
   return has_folder && (gone.empty() || ::access(gone.c_str(), F_OK) != 0);
 }
 
+// Whether this comes true within a minute.
+template <typename Condition>
+bool wait_until(const Condition& is_true) {
+  for (int i = 0; i < 60'000; ++i) {
+    if (is_true()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return false;
+}
+
+void wait_at_gate(const std::string& folder) {
+  const std::string file = folder + "/" + std::to_string(::getpid());
+  std::ofstream(file) << "waits";
+  wait_until([&] { return ::access(file.c_str(), F_OK) != 0; });
+}
+
+// "4 measure is": until the log has four lines with this text.
+void wait_for_lines(const std::string& order) {
+  if (order.empty()) return;
+  const std::size_t space = order.find(' ');
+  const int wanted = std::stoi(order.substr(0, space));
+  wait_until([&, text = order.substr(space + 1)] {
+    std::ifstream lines(variable("FAKE_WORKER_LOG"));
+    int count = 0;
+    for (std::string line; std::getline(lines, line);) {
+      count += line.find(text) != std::string::npos ? 1 : 0;
+    }
+    return count >= wanted;
+  });
+}
+
 void take_time(const WorkRequest& request) {
   const bool compiles = request.is<CompileRequest>();
+  const std::string gate =
+      variable(compiles ? "FAKE_WORKER_COMPILE_GATE" : "FAKE_WORKER_MEASURE_GATE");
+  if (!gate.empty()) wait_at_gate(gate);
   const std::string text = variable(compiles ? "FAKE_WORKER_COMPILE_MS" : "FAKE_WORKER_MEASURE_MS");
   if (!text.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(std::stoi(text)));
 }
@@ -229,6 +283,9 @@ bool is_ordered(const FinalRequest& request, const std::string& what) {
 // Each variant is 10 % of the first faster than the one before it in the request.
 void serve_final(const WorkRequest& request, const FinalRequest& work) {
   begin(request.id);
+  log(request, "", "begins");
+  wait_for_lines(variable("FAKE_WORKER_FINAL_AFTER"));
+  log(request, "", "is done");
   const auto asks_for = [&](const char* what) { return is_ordered(work, what); };
   if (asks_for("crash")) crash(SIGSEGV);
   if (asks_for("hang")) hang();

@@ -13,6 +13,7 @@
 #include "cli/interrupt.h"
 #include "cli/output/progress.h"
 #include "cli/output/sweep_output.h"
+#include "cli/output/sweep_times_output.h"
 #include "cli/output/terminal.h"
 #include "plan/engine_program.h"
 #include "plan/sweep_plan.h"
@@ -141,6 +142,9 @@ class SweepCommand final : public Command {
     arguments.value("--retry", request_.retry, "LIST",
                     "Try variants again that failed with one of these: compile_failed, crashed, "
                     "launch_failed, timeout, unsupported, unstable, wrong");
+    arguments.integer("--jobs", request_.jobs, "N",
+                      "Compile with N processes (default: one per core that this process may use, "
+                      "with 512 MiB of memory each)");
     arguments.database(database_);
     arguments.value(
         "--shard", request_.shard, "I/N",
@@ -154,6 +158,9 @@ class SweepCommand final : public Command {
                      "energy of the finalists, some 4 s each (needs the GPU's energy counter)");
     arguments.flag("--counters", request_.counters,
                    "Read hardware counters for the finalists (needs the right to profile)");
+    arguments.flag("--profile-sweep", profile_sweep_,
+                   "Print where the wall time of each GPU went: loading, checking, measuring, "
+                   "finals, and waiting, by cause");
     arguments.flag("--watch", watch_,
                    "Serve the report on this machine while the sweep runs, and print its URL");
     arguments.flag("--dry-run", dry_run_,
@@ -252,6 +259,7 @@ class SweepCommand final : public Command {
       std::cerr << announcement(plan) << warm_start;
       MGTUNE_ASSIGN(FinishedSweep finished, sweep(plan, store, serve_page));
       std::cerr << summary_text(finished, show_failures_command(), store);
+      if (profile_sweep_) std::cerr << sweep_times_text(finished.summary.times);
       sweeps.push_back(std::move(finished));
     }
     stop_interrupt_timer();
@@ -300,7 +308,7 @@ class SweepCommand final : public Command {
       print_text(table);
     }
     if (json_) {
-      MGTUNE_ASSIGN(const std::string json, sweep_json(sweeps, store));
+      MGTUNE_ASSIGN(const std::string json, sweep_json(sweeps, store, profile_sweep_));
       std::cout << json;
     }
     if (interrupted()) return interrupt_exit_code();
@@ -314,7 +322,7 @@ class SweepCommand final : public Command {
   SweepRequest request_;
   EngineModel model_;
   std::string database_;
-  bool watch_ = false, dry_run_ = false, json_ = false;
+  bool watch_ = false, dry_run_ = false, json_ = false, profile_sweep_ = false;
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "cli/output/sweep_times_output.h"
 #include "core/text.h"
 #include "json/json.h"
 #include "model/report_model.h"
@@ -269,7 +270,8 @@ Result<std::string> picks_of(const FinishedSweep& sweep, Store& store, std::size
   return picks_table(model, columns);
 }
 
-Result<std::string> sweep_json(const std::vector<FinishedSweep>& sweeps, Store& store) {
+Result<std::string> sweep_json(const std::vector<FinishedSweep>& sweeps, Store& store,
+                               bool with_times) {
   Json all = Json::array();
   for (const FinishedSweep& sweep : sweeps) {
     const SweepSummary& summary = sweep.summary;
@@ -293,6 +295,7 @@ Result<std::string> sweep_json(const std::vector<FinishedSweep>& sweeps, Store& 
     MGTUNE_ASSIGN(const ReportModel model, model_of(sweep, store));
     json["picks"] = picks_rows(model);
     json["causes"] = causes_rows(model);
+    if (with_times) json["times"] = sweep_times_json(summary.times);
     all.push_back(std::move(json));
   }
   return Json({{"format", 1}, {"sweeps", all}}).document_text();

@@ -34,7 +34,9 @@ struct FinishedSweep {
 // The table of picks, with how many variants of each problem passed and failed. `columns` is as for
 // picks_table().
 Result<std::string> picks_of(const FinishedSweep& sweep, Store& store, std::size_t columns);
-Result<std::string> sweep_json(const std::vector<FinishedSweep>& sweeps, Store& store);
+// `with_times`: and where the wall time went.
+Result<std::string> sweep_json(const std::vector<FinishedSweep>& sweeps, Store& store,
+                               bool with_times);
 
 // "evaluated 240 variants of 6 problems in 48 s; compiled 200, reused 0", the outcomes, and what to
 // do next. `show_failures` is the command that lists the variants that failed; the most frequent

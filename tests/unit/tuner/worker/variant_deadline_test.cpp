@@ -49,6 +49,8 @@ TEST_F(VariantDeadlineTest, BelongsToTheProblem) {
   deadline_.learn(request("rows=1"), reply(Outcome::ok), milliseconds(1));
   EXPECT_EQ(deadline_.of(request("rows=2")), seconds(60));
   deadline_.learn(request("rows=2"), reply(Outcome::ok), milliseconds(1));
+  EXPECT_EQ(deadline_.of(request("rows=1")), seconds(5)) << "a sweep takes turns between two";
+  deadline_.learn(request("rows=3"), reply(Outcome::ok), milliseconds(1));
   EXPECT_EQ(deadline_.of(request("rows=1")), seconds(60)) << "a sweep does not come back to it";
 }
 

@@ -1,0 +1,158 @@
+#include "sweep/sweep_loop.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace mgtune {
+
+SweepLoop::SweepLoop(SweepShared& shared) : shared_(shared) {}
+
+SweepLoop::~SweepLoop() { shared_.workers.while_waiting(nullptr); }
+
+Status SweepLoop::run(ProblemSweep& problem,
+                      std::optional<std::chrono::steady_clock::time_point> deadline,
+                      const ProblemSweep::OnVariant& on_variant, Next next) {
+  turn_ = &problem;
+  ahead_ = nullptr;
+  next_ = std::move(next);
+  MGTUNE_TRY(problem.begin_turn(deadline, on_variant));
+  MGTUNE_TRY(run_variants());
+  drop_waiting(problem);
+  turn_ = nullptr;
+  return hold_end(problem);
+}
+
+Status SweepLoop::run_variants() {
+  while (true) {
+    MGTUNE_TRY(advance());
+    if (turn_->waits_for_nothing()) {
+      if (!turn_->has_suspects() || shared_.should_stop()) return {};
+      MGTUNE_TRY(turn_->probe_suspects());
+      continue;
+    }
+    make_silence();
+    wait();
+    MGTUNE_TRY(receive_builds());
+    MGTUNE_TRY(receive_measurements());
+  }
+}
+
+// The final, during which the next problem goes on. Its ceilings are of the first GPU, like the
+// final, and come before its variants.
+Status SweepLoop::hold_end(ProblemSweep& problem) {
+  if (ahead_ != nullptr && shared_.workers.size() > 1 && !shared_.should_stop()) {
+    MGTUNE_TRY(ahead_->measure_ceilings_once());
+  }
+  shared_.workers.while_waiting([this](WaitSet& waiting) { while_waiting(waiting); });
+  const Status ended = problem.end_turn();
+  shared_.workers.while_waiting(nullptr);
+  return failure_.ok() ? ended : failure_;
+}
+
+// A failure ends the sweep, but not before the final has its result.
+void SweepLoop::while_waiting(WaitSet& waiting) {
+  const auto keep = [this](const Status& status) {
+    if (failure_.ok()) failure_ = status;
+  };
+  make_silence();
+  keep(receive_builds());
+  keep(receive_measurements());
+  if (failure_.ok()) keep(work_ahead());
+  if (failure_.ok()) shared_.pool.join(waiting);
+}
+
+// Between search and result there are no more variants than keep the compilers and the measure
+// workers busy. Those that wait for the compiler's probe keep nobody busy.
+std::size_t SweepLoop::window() const {
+  return 2 * shared_.pool.size() + shared_.workers.size() + shared_.pool.unproven();
+}
+
+Status SweepLoop::advance() {
+  MGTUNE_TRY(turn_->advance(window()));
+  // Builds that the turn waits for no more would keep those of the next problem waiting.
+  if (turn_->stopping()) drop_waiting(*turn_);
+  return turn_->wants_more() ? Status() : work_ahead();
+}
+
+Status SweepLoop::work_ahead() {
+  if (shared_.should_stop()) return {};
+  if (const Next next = std::exchange(next_, nullptr)) {
+    MGTUNE_ASSIGN(ahead_, next());
+    if (ahead_ != nullptr) MGTUNE_TRY(ahead_->begin_ahead());
+  }
+  if (ahead_ == nullptr) return {};
+  const std::size_t others = turn_ == nullptr ? 0 : turn_->at_work();
+  return ahead_->advance(window() - std::min(window(), others));
+}
+
+// Waits until a worker has something to say or is late, or the problem's time is over.
+void SweepLoop::wait() {
+  const GpuPhase phase =
+      shared_.workers.needs_silence() ? GpuPhase::wait_alone : turn_->idle_cause();
+  const IdleCause cause(shared_.workers.times(), phase);
+  WaitSet waiting;
+  shared_.pool.join(waiting);
+  shared_.workers.join(waiting);
+  if (const auto deadline = turn_->wakes_at()) waiting.add(*deadline);
+  waiting.wait();
+}
+
+// Nothing compiles while a variant is measured alone.
+void SweepLoop::make_silence() {
+  shared_.pool.pause(shared_.workers.needs_silence());
+  if (shared_.pool.is_quiet()) shared_.workers.start_alone();
+}
+
+// Builds for a problem that ended before they came back are in the cache.
+Status SweepLoop::receive_builds() {
+  while (true) {
+    Result<std::optional<WorkReply>> next = shared_.pool.poll();
+    if (!next.ok()) return shared_.interrupted_or(std::move(next).take_status());
+    const std::optional<WorkReply> reply = *std::move(next);
+    if (!reply.has_value()) return {};
+    std::erase_if(shared_.compiling, [&](const auto& build) { return build.second == reply->id; });
+    bool is_compiled = false;
+    bool is_awaited = false;
+    for (const ProblemSweep* problem : {turn_, ahead_}) {
+      if (problem == nullptr) continue;
+      is_awaited = is_awaited || problem->awaits(reply->id);
+      is_compiled = is_compiled || problem->compiles(reply->id);
+    }
+    if (reply->outcome != Outcome::ok && shared_.should_stop()) is_compiled = is_awaited = false;
+    shared_.summary.compiled += is_compiled ? 1 : 0;
+    if (is_awaited && shared_.not_cached.empty()) shared_.not_cached = reply->not_cached;
+    for (ProblemSweep* problem : {turn_, ahead_}) {
+      if (problem != nullptr) MGTUNE_TRY(problem->take_build(*reply));
+    }
+  }
+}
+
+Status SweepLoop::receive_measurements() {
+  const Result<std::optional<WorkReply>> next = shared_.workers.poll();
+  if (next.ok() && !next->has_value()) return {};
+  for (ProblemSweep* problem : {turn_, ahead_}) {
+    if (problem == nullptr) continue;
+    if (!next.ok()) {
+      problem->forget_measurements();
+    } else if (problem->awaits((*next)->id)) {
+      return problem->take_measurement(**next);
+    }
+  }
+  if (!next.ok()) return shared_.interrupted_or(next.status());
+  return internal_error("a measurement that nobody asked for");
+}
+
+// A build that the other problem waits for too is not dropped.
+void SweepLoop::drop_waiting(ProblemSweep& problem) {
+  std::set<std::int64_t> dropped = problem.awaited_builds();
+  if (ahead_ != nullptr) {
+    for (const std::int64_t request : ahead_->awaited_builds()) dropped.erase(request);
+  }
+  if (dropped.empty()) return;
+  for (const std::int64_t at_work : shared_.pool.drop_waiting(dropped)) dropped.erase(at_work);
+  std::erase_if(shared_.compiling,
+                [&](const auto& build) { return dropped.contains(build.second); });
+}
+
+}  // namespace mgtune
