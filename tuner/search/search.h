@@ -51,6 +51,11 @@ struct WarmVariant {
 };
 using WarmStart = std::vector<WarmVariant>;
 
+// What a search gets of the variants that were measured elsewhere: the eight fastest, the fastest
+// first. That is more than it starts with, because it leaves out those that it tries anyway.
+// `known` has their times, in any unit, as relative_time.
+WarmStart fastest_of(WarmStart known);
+
 // An entry of the table of strategies in search.cpp. A strategy NAME is one file in this folder
 // that defines NAME_strategy(), and one line in that table. A strategy may ignore the variants that
 // every search starts with: search.cpp returns them first, and skips them when the strategy returns
