@@ -300,5 +300,44 @@ TEST(AdaptiveTest, AStopByItsTargetIsAtIt) {
   EXPECT_GE(within, 19);
 }
 
+// 10,368 variants whose parameters matter as much as what is each variant's own. The fastest is the
+// luckiest of many good ones, and nothing tells which one that is.
+TEST(AdaptiveTest, DoesNotSayWhatNobodyCanKnow) {
+  const SyntheticSet set = SyntheticSet::product({12, 12, 12, 6});
+  const TimeOf lucky = [&](const Variant& variant) {
+    RandomStream own(set.index(variant) + 1);
+    const double distance =
+        std::abs(at(variant, 0) - 4) + std::abs(at(variant, 1) - 7) + std::abs(at(variant, 2) - 5);
+    return std::exp(0.06 * distance + 0.2 * own.normal());
+  };
+  const ReplayRequest request{
+      .strategy = "adaptive", .seeds = 2, .target = 0.98, .target_limit = 220};
+  for (const SeedRun& run : replay(set, lucky, request).value()) {
+    EXPECT_FALSE(run.stop->reached) << run.stop->evaluations;
+  }
+}
+
+TEST(AdaptiveTest, SaysNothingAboutASetThatIsTooLargeToLookAt) {
+  const SyntheticSet set = SyntheticSet::product({10, 10, 10, 10, 10, 10, 10});
+  const auto search = adaptive(set, 1);
+  for (int i = 0; i < 130; ++i) {
+    const Variant variant = *search->next();
+    search->report({variant, Outcome::ok, i == 0 ? 1.0 : 2.0});
+  }
+  EXPECT_EQ(search->chance_of_gain(0.02), 1);
+  EXPECT_EQ(set.enumerated, 0U);
+}
+
+TEST(AdaptiveTest, NothingIsLeftOnceEverythingWasVisited) {
+  const SyntheticSet set = SyntheticSet::product({5, 5, 5});
+  const auto search = adaptive(set, 1);
+  int reported = 0;
+  while (const auto variant = search->next()) {
+    search->report({*variant, Outcome::ok, ++reported == 1 ? 1 : 1.1 + 0.5 * noise(set, *variant)});
+  }
+  EXPECT_EQ(reported, 125);
+  EXPECT_EQ(search->chance_of_gain(0.02), 0);
+}
+
 }  // namespace
 }  // namespace mgtune
