@@ -212,7 +212,7 @@ TEST_F(CliExchangeTest, SimulateReadsRecordings) {
     const Ended ended =
         mgtune_.run({"simulate", "--space", exported(format), "--seeds", "2", "--json"});
     EXPECT_EQ(ended.exit_code, 0) << ended;
-    EXPECT_EQ(ended.json()["fraction_of_optimum"]["20"], 1.0);
+    EXPECT_EQ(ended.json()["fraction_of_optimum"]["9"], 1.0);
   }
 }
 

@@ -79,6 +79,28 @@ Result<RecordedSpace> RecordedSpace::make(
   return space;
 }
 
+Result<std::optional<Variant>> RecordedSpace::counterpart(const RecordedSpace& other,
+                                                          const Variant& variant) const {
+  if (other.parameters_.size() != parameters_.size()) {
+    return invalid_argument(
+        fmt::format("has {} parameters, not {}", other.parameters_.size(), parameters_.size()));
+  }
+  Variant same{0, {}};
+  for (const RecordedParameter& parameter : parameters_) {
+    const auto found =
+        std::ranges::find(other.parameters_, parameter.name, &RecordedParameter::name);
+    if (found == other.parameters_.end()) {
+      return invalid_argument("has no parameter '" + parameter.name + "'");
+    }
+    const auto at = static_cast<std::size_t>(found - other.parameters_.begin());
+    const RecordedValue& value = found->values[static_cast<std::size_t>(variant.values[at])];
+    const auto place = std::ranges::lower_bound(parameter.values, value, is_before);
+    if (place == parameter.values.end() || !is_same(*place, value)) return std::optional<Variant>();
+    same.values.push_back(place - parameter.values.begin());
+  }
+  return admits(same) ? std::optional(same) : std::nullopt;
+}
+
 std::vector<ParameterAxis> RecordedSpace::axes(std::size_t /*design*/) const {
   std::vector<ParameterAxis> axes;
   for (const RecordedParameter& parameter : parameters_) {

@@ -44,6 +44,11 @@ class RecordedSpace final : public VariantSet {
   const std::vector<double>& times() const { return times_; }  // by index; 0: it failed
   double time(const Variant& variant) const { return times_[index(variant)]; }
 
+  // The configuration of this space with the values of a configuration of another one; nullopt if
+  // it was not recorded. invalid_argument if the spaces have different parameters.
+  Result<std::optional<Variant>> counterpart(const RecordedSpace& other,
+                                             const Variant& variant) const;
+
   std::size_t design_count() const override { return 1; }
   std::vector<ParameterAxis> axes(std::size_t design) const override;
   std::uint64_t first_point(std::size_t design) const override;

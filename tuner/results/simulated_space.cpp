@@ -64,6 +64,24 @@ Result<SimulatedSpace> simulated(const Operator& op, const Words& words,
   return swept_space(std::move(name), problem, device_of(rows.front().gpu).limits, rows);
 }
 
+SimulatedSpace simulated(const std::string& path, RecordedSpace read) {
+  const auto owner = std::make_shared<const RecordedSpace>(std::move(read));
+  return {space_name(path), owner.get(),
+          [space = owner.get()](const Variant& v) { return space->time(v); }, owner->times(),
+          owner};
+}
+
+// The variants of `other` that are in `space` too, with the times that they have in `other`.
+Result<WarmStart> known_from(const RecordedSpace& other, const RecordedSpace& space) {
+  WarmStart known;
+  for (std::uint64_t i = 0; i < other.size(); ++i) {
+    MGTUNE_ASSIGN(const std::optional<Variant> variant, space.counterpart(other, other.point(i)));
+    if (!variant.has_value() || !(other.times()[i] > 0)) continue;
+    known.push_back({*variant, other.times()[i]});
+  }
+  return known;
+}
+
 // A space and the times of its variants by index.
 struct TimedSpace {
   Space space;
@@ -74,10 +92,18 @@ struct TimedSpace {
 
 Result<SimulatedSpace> space_of_file(const std::string& path) {
   MGTUNE_ASSIGN(RecordedSpace read, read_recorded_space(FileSystem::real(), path));
-  const auto owner = std::make_shared<const RecordedSpace>(std::move(read));
-  return SimulatedSpace{space_name(path), owner.get(),
-                        [space = owner.get()](const Variant& v) { return space->time(v); },
-                        owner->times(), owner};
+  return simulated(path, std::move(read));
+}
+
+Result<SimulatedSpace> space_of_file(const std::string& path, const std::string& warm_from) {
+  MGTUNE_ASSIGN(RecordedSpace read, read_recorded_space(FileSystem::real(), path));
+  MGTUNE_ASSIGN(const RecordedSpace other, read_recorded_space(FileSystem::real(), warm_from));
+  Result<WarmStart> known = known_from(other, read);
+  if (!known.ok()) return std::move(known).take_status().with_context(warm_from);
+  SimulatedSpace space = simulated(path, std::move(read));
+  space.warm_start = fastest_of(*std::move(known));
+  space.warm_from = space_name(warm_from);
+  return space;
 }
 
 Result<SimulatedSpace> swept_space(std::string name, const Problem& problem,

@@ -24,9 +24,16 @@ struct SimulatedSpace {
   TimeOf time_of;                     // refers to `owner`
   std::vector<double> times;          // of all variants; 0: the variant failed
   std::shared_ptr<const void> owner;  // of a type that depends on the source
+  WarmStart warm_start = {};          // what searches of it know from another space
+  std::string warm_from = {};         // the name of that space
 };
 
 Result<SimulatedSpace> space_of_file(const std::string& path);
+
+// The same. Its searches start as those of a sweep that has the results of another GPU or another
+// problem: with the fastest variants of the space in the file `warm_from`. invalid_argument if that
+// space has other parameters.
+Result<SimulatedSpace> space_of_file(const std::string& path, const std::string& warm_from);
 
 // The space of a problem of which a sweep has measured all variants. The times are nanoseconds.
 // `rows` must be rows of this problem, one GPU and one method. Rows of variants that the operator

@@ -1,7 +1,5 @@
 #include "results/simulation.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -16,15 +14,20 @@ constexpr std::size_t kDefaultEvaluations = 200;
 
 }  // namespace
 
+std::size_t Evaluations::of(std::size_t variants) const {
+  const auto part = static_cast<std::size_t>(std::ceil(share * static_cast<double>(variants)));
+  const std::size_t wanted =
+      share > 0 ? std::max<std::size_t>(part, 1) : number.value_or(kDefaultEvaluations);
+  return std::min(wanted, variants);
+}
+
 std::vector<std::size_t> Evaluations::budgets(std::size_t variants) const {
-  const auto own = static_cast<std::size_t>(std::ceil(share * static_cast<double>(variants)));
-  const std::size_t limit =
-      share > 0 ? std::max<std::size_t>(own, 1) : number.value_or(kDefaultEvaluations);
+  const std::size_t last = of(variants);
   std::vector<std::size_t> budgets;
   for (const std::size_t budget : kBudgets) {
-    if (budget < limit || (budget == limit && share == 0)) budgets.push_back(budget);
+    if (budget < last) budgets.push_back(budget);
   }
-  if (share > 0) budgets.push_back(limit);
+  budgets.push_back(last);
   return budgets;
 }
 
@@ -39,35 +42,36 @@ Result<Evaluations> parse_evaluations(const std::string& text) {
     }
   } else if (const auto number = parse_number<std::size_t>(text)) {
     evaluations.number = number;
-    if (*number >= kBudgets[0]) return evaluations;
-    return invalid_argument(
-        fmt::format("--evaluations: expected at least {}, got {}", kBudgets[0], text));
+    if (*number > 0) return evaluations;
   }
   return invalid_argument(
-      "--evaluations: expected a number (200) or a share of the space (25%), "
-      "got '" +
-      text + "'");
+      "--evaluations: expected a number above 0 (200) or a share of the space (25%), got '" + text +
+      "'");
 }
 
 Result<Simulation> simulate(const SimulatedSpace& space, const SimulationRequest& request) {
+  const std::size_t variants = space.times.size();
   const Evaluations& evaluations = request.evaluations;
-  const std::vector<std::size_t> budgets = evaluations.budgets(space.times.size());
+  ReplayRequest replayed;
+  replayed.strategy = request.strategy;
+  replayed.seeds = request.seeds;
+  replayed.budgets = evaluations.budgets(variants);
+  replayed.target = request.target;
+  const bool is_limited = evaluations.share > 0 || evaluations.number.has_value();
+  replayed.target_limit = is_limited ? evaluations.of(variants) : variants;
+  replayed.warm_start = space.warm_start;
+
   Simulation simulation;
   simulation.space = space.name;
   simulation.strategy = request.strategy;
-  simulation.seeds = request.seeds;
-  simulation.variants = space.times.size();
+  simulation.warm_from = space.warm_from;
+  simulation.variants = variants;
+  if (evaluations.number.value_or(0) > variants) simulation.asked = evaluations.number;
   simulation.target = request.target;
-  MGTUNE_ASSIGN(simulation.found,
-                replay(*space.set, space.time_of, request.strategy, request.seeds, budgets));
-  for (const std::size_t budget : budgets) {
+  MGTUNE_ASSIGN(simulation.runs, replay(*space.set, space.time_of, replayed));
+  simulation.found = qualities(replayed.budgets, simulation.runs);
+  for (const std::size_t budget : replayed.budgets) {
     simulation.random.push_back(random_expectation(space.times, budget));
-  }
-  if (request.target.has_value()) {
-    const std::size_t limit =
-        evaluations.share > 0 ? budgets.back() : evaluations.number.value_or(space.times.size());
-    MGTUNE_ASSIGN(simulation.stops, replay_to_target(*space.set, space.time_of, request.strategy,
-                                                     request.seeds, *request.target, limit));
   }
   return simulation;
 }

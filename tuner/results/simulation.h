@@ -21,8 +21,11 @@ struct Evaluations {
   std::optional<std::size_t> number;
   double share = 0;  // if above 0, it replaces `number`
 
-  // The numbers of evaluations after which strategies are compared. If `share` is set, the number
-  // of evaluations that it gives for a space of this many variants is added.
+  // The evaluations that are made in a space of this many variants. A space has no more evaluations
+  // than variants.
+  std::size_t of(std::size_t variants) const;
+  // The numbers of evaluations after which strategies are compared: 20, 50, 100 and 200 as far as
+  // they are below of(variants), and of(variants).
   std::vector<std::size_t> budgets(std::size_t variants) const;
 };
 Result<Evaluations> parse_evaluations(const std::string& text);  // "200", "25%", "" for the default
@@ -37,15 +40,17 @@ struct SimulationRequest {
 struct Simulation {
   std::string space;
   std::string strategy;
-  std::uint64_t seeds = 0;
-  std::size_t variants = 0;  // of the space
+  std::string warm_from;             // of SimulatedSpace
+  std::size_t variants = 0;          // of the space
+  std::optional<std::size_t> asked;  // evaluations, if the space has fewer variants
   std::vector<Quality> found;
   std::vector<double> random;  // the same for random search, as an exact mean
   std::optional<double> target;
-  std::vector<Stop> stops;  // where the search stopped with the target, by seed
+  std::vector<SeedRun> runs;  // by seed: the fractions are those after the budgets of `found`
 };
 
-// Replays the space with seeds 1 to `seeds`. invalid_argument for an unknown strategy.
+// Replays the space with seeds 1 to `seeds`. Without a number of evaluations, the target is pursued
+// until the whole space was visited. invalid_argument for an unknown strategy.
 Result<Simulation> simulate(const SimulatedSpace& space, const SimulationRequest& request);
 
 }  // namespace mgtune

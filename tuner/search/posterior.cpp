@@ -95,6 +95,18 @@ double Posterior::deviation(std::size_t candidate) const {
   return scale_ * std::sqrt(std::max(1e-6F, 1 - explained_[candidate]));
 }
 
+double Posterior::deviation_of_measurement(std::size_t candidate) const {
+  return std::hypot(deviation(candidate), scale_ * std::sqrt(kernel_.noise()));
+}
+
+Posterior Posterior::without_candidates() const {
+  Posterior copy(*coordinates_, kernel_);
+  copy.observed_ = observed_;
+  copy.factor_ = factor_;
+  copy.reduced_.resize(observed_.size());
+  return copy;
+}
+
 TimeScale::TimeScale(const std::vector<Observation>& observations) {
   std::vector<double> times;
   double failures = 0;

@@ -66,6 +66,13 @@ class Posterior {
   double mean(std::size_t candidate) const { return mean_[candidate]; }
   double deviation(std::size_t candidate) const;
 
+  // The same for a measurement of the candidate, which also has the noise: what distinguishes a
+  // variant from its neighbors and no parameter explains.
+  double deviation_of_measurement(std::size_t candidate) const;
+
+  // A posterior with the same observations, to which other candidates can be added.
+  Posterior without_candidates() const;
+
  private:
   const std::vector<Coordinate>* coordinates_;  // a pointer, so that objects can be assigned
   CovarianceKernel kernel_;

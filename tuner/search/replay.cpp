@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <utility>
 
 #include "search/search.h"
 
@@ -55,44 +56,54 @@ Quality quality(std::size_t evaluations, std::span<const double> fractions) {
   return {evaluations, mean, 1.96 * error, *std::ranges::min_element(fractions)};
 }
 
-}  // namespace
-
-Result<std::vector<Quality>> replay(const VariantSet& set, const TimeOf& time_of,
-                                    const std::string& strategy, std::uint64_t seeds,
-                                    std::span<const std::size_t> budgets) {
-  const double best = fastest(set, time_of);
-  std::vector<std::vector<double>> fractions(budgets.size());
-  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-    MGTUNE_ASSIGN(const std::unique_ptr<Search> search, make_search(strategy, set, seed));
-    Run run(*search, time_of);
-    for (std::size_t i = 0; i < budgets.size(); ++i) {
-      while (run.evaluations() < budgets[i] && run.advance()) {
-      }
-      fractions[i].push_back(run.fraction(best));
-    }
+Result<SeedRun> run_of(const VariantSet& set, const TimeOf& time_of, const ReplayRequest& request,
+                       std::uint64_t seed, double optimum) {
+  MGTUNE_ASSIGN(const std::unique_ptr<Search> search,
+                make_search(request.strategy, set, seed, request.warm_start,
+                            std::make_shared<WalkLimit>(), request.ranked));
+  Run run(*search, time_of);
+  SeedRun result;
+  const auto stop_if_due = [&](bool is_over) {
+    if (!request.target.has_value() || result.stop.has_value()) return;
+    const bool reached = run.evaluations() > 0 && is_reached(*request.target, *search);
+    if (!reached && !is_over && run.evaluations() < request.target_limit) return;
+    result.stop = Stop{run.evaluations(), run.fraction(optimum), reached};
+  };
+  // The search goes on beyond its stop if a budget is larger.
+  const auto advance_to = [&](std::size_t evaluations) {
+    while (run.evaluations() < evaluations && run.advance()) stop_if_due(false);
+  };
+  for (const std::size_t budget : request.budgets) {
+    advance_to(budget);
+    result.fractions.push_back(run.fraction(optimum));
   }
-  std::vector<Quality> qualities;
-  for (std::size_t i = 0; i < budgets.size(); ++i) {
-    qualities.push_back(quality(budgets[i], fractions[i]));
-  }
-  return qualities;
+  while (request.target.has_value() && !result.stop.has_value()) stop_if_due(!run.advance());
+  return result;
 }
 
-Result<std::vector<Stop>> replay_to_target(const VariantSet& set, const TimeOf& time_of,
-                                           const std::string& strategy, std::uint64_t seeds,
-                                           double target, std::size_t max_evaluations) {
-  const double best = fastest(set, time_of);
-  std::vector<Stop> stops;
-  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-    MGTUNE_ASSIGN(const std::unique_ptr<Search> search, make_search(strategy, set, seed));
-    Run run(*search, time_of);
-    bool reached = false;
-    while (!reached && run.evaluations() < max_evaluations && run.advance()) {
-      reached = is_reached(target, *search);
-    }
-    stops.push_back({run.evaluations(), run.fraction(best), reached});
+}  // namespace
+
+Result<std::vector<SeedRun>> replay(const VariantSet& set, const TimeOf& time_of,
+                                    const ReplayRequest& request) {
+  const double optimum = fastest(set, time_of);
+  std::vector<SeedRun> runs;
+  for (std::uint64_t seed = 1; seed <= request.seeds; ++seed) {
+    MGTUNE_ASSIGN(SeedRun run, run_of(set, time_of, request, seed, optimum));
+    runs.push_back(std::move(run));
   }
-  return stops;
+  return runs;
+}
+
+std::vector<Quality> qualities(std::span<const std::size_t> budgets,
+                               std::span<const SeedRun> runs) {
+  std::vector<Quality> found;
+  for (std::size_t i = 0; i < budgets.size(); ++i) {
+    std::vector<double> fractions;
+    fractions.reserve(runs.size());
+    for (const SeedRun& run : runs) fractions.push_back(run.fractions[i]);
+    found.push_back(quality(budgets[i], fractions));
+  }
+  return found;
 }
 
 double random_expectation(std::vector<double> times, std::size_t evaluations) {

@@ -1,12 +1,13 @@
 // Replay: runs a search strategy many times, with different seeds, on a set whose times are known.
-// It shows how near to the fastest variant the strategy comes after a number of evaluations. Pure
-// functions.
+// It shows how near to the fastest variant the strategy comes after a number of evaluations, and
+// where it says that a further gain is unlikely. Pure functions.
 
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,9 +18,38 @@
 
 namespace mgtune {
 
+// The time of a variant, in any unit; 0 if it fails. A variant that fails costs an evaluation too.
+using TimeOf = std::function<double(const Variant&)>;
+
+struct ReplayRequest {
+  std::string strategy;
+  std::uint64_t seeds = 1;                // the seeds 1 to `seeds`
+  std::vector<std::size_t> budgets = {};  // numbers of evaluations, ascending
+  std::optional<double> target = {};
+  std::size_t target_limit = 0;  // a seed that has not reached the target by then stops there
+  WarmStart warm_start = {};
+  std::vector<Variant> ranked = {};  // by rules; see make_search()
+};
+
+// Where the search with one seed stopped.
+struct Stop {
+  std::size_t evaluations = 0;
+  double fraction = 0;   // the quality, as below
+  bool reached = false;  // whether the target was reached; false: no evaluation was left
+};
+
 // The quality of a search is the time of the fastest variant of the set divided by the time of the
-// fastest variant that was found: 1 is perfect, 0 means that none was found. This has the quality
-// after a number of evaluations, over all seeds.
+// fastest variant that was found: 1 is perfect, 0 means that none was found.
+struct SeedRun {
+  std::vector<double> fractions;  // the quality after each budget, or after all variants
+  std::optional<Stop> stop;       // with a target
+};
+
+// One SeedRun per seed. invalid_argument for an unknown strategy.
+Result<std::vector<SeedRun>> replay(const VariantSet& set, const TimeOf& time_of,
+                                    const ReplayRequest& request);
+
+// The quality after a number of evaluations, over all seeds.
 struct Quality {
   std::size_t evaluations = 0;
   double mean = 0;
@@ -27,28 +57,8 @@ struct Quality {
   double worst = 0;
 };
 
-// Where the search with one seed stopped.
-struct Stop {
-  std::size_t evaluations = 0;
-  double fraction = 0;   // the quality, as above
-  bool reached = false;  // whether the target was reached; false: no evaluation was left
-};
-
-// The time of a variant, in any unit; 0 if it fails. A variant that fails costs an evaluation too.
-using TimeOf = std::function<double(const Variant&)>;
-
-// Runs the seeds 1 to `seeds`. Returns one Quality for each of `budgets`, which are numbers of
-// evaluations in ascending order. If the set has fewer variants than a budget, its quality is the
-// one after all variants.
-Result<std::vector<Quality>> replay(const VariantSet& set, const TimeOf& time_of,
-                                    const std::string& strategy, std::uint64_t seeds,
-                                    std::span<const std::size_t> budgets);
-
-// Runs the seeds 1 to `seeds` until the target is reached, or until `max_evaluations`. Returns one
-// Stop per seed.
-Result<std::vector<Stop>> replay_to_target(const VariantSet& set, const TimeOf& time_of,
-                                           const std::string& strategy, std::uint64_t seeds,
-                                           double target, std::size_t max_evaluations);
+// One Quality for each budget of the request that gave `runs`, of which there must be some.
+std::vector<Quality> qualities(std::span<const std::size_t> budgets, std::span<const SeedRun> runs);
 
 // The exact mean of the quality if `evaluations` variants are drawn at random, each at most once.
 // It is the sum over all variants of their quality times the probability that the variant is the

@@ -44,6 +44,8 @@ Result<const Strategy*> find_strategy(const std::string& name) {
 // problems, and the strategy finds better variants with the evaluations that they would cost.
 constexpr std::size_t kStartingRungs = 4;
 
+constexpr std::size_t kMaxWarm = 8;
+
 // The default, then what the rules rank or, if there are no rules, a few more rungs.
 std::vector<Variant> first_variants(const VariantSet& set, const std::vector<Variant>& ranked) {
   std::vector<Variant> first = set.ladder();
@@ -106,6 +108,15 @@ std::string strategy_list() {
     text += (i == 0 ? "" : i + 1 == names.size() ? " or " : ", ") + names[i];
   }
   return text;
+}
+
+WarmStart fastest_of(WarmStart known) {
+  std::ranges::stable_sort(known, {}, &WarmVariant::relative_time);
+  if (known.size() > kMaxWarm) known.resize(kMaxWarm);
+  for (std::size_t i = known.size(); i > 0; --i) {
+    known[i - 1].relative_time /= known[0].relative_time;
+  }
+  return known;
 }
 
 bool starts_warm(const std::string& strategy) {

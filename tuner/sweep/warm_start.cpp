@@ -12,9 +12,6 @@
 namespace mgtune {
 namespace {
 
-// More than a search starts with, because the search skips those that are in the ladder.
-constexpr std::size_t kMaxVariants = 8;
-
 // The distance of other dtypes or flags: larger than that of any dims, and smaller than that of
 // another GPU.
 constexpr double kOtherDTypes = 1e4;
@@ -125,7 +122,7 @@ bool has_time(const OutcomeView& row, const GpuRecord& gpu) {
 }
 
 // `rows` are of the entry's problem, on any GPU.
-WarmStart fastest_of(const TunedEntry& entry, const std::vector<OutcomeView>& rows,
+WarmStart fastest_at(const TunedEntry& entry, const std::vector<OutcomeView>& rows,
                      const VariantSet& set, const std::string& method) {
   std::string counted;  // the method whose times count
   for (const OutcomeView& row : rows) {
@@ -139,12 +136,7 @@ WarmStart fastest_of(const TunedEntry& entry, const std::vector<OutcomeView>& ro
     if (!variant.ok() || !set.admits(*variant)) continue;
     variants.push_back({*std::move(variant), row.measurement->median_ns});
   }
-  std::ranges::stable_sort(variants, {}, &WarmVariant::relative_time);
-  if (variants.size() > kMaxVariants) variants.resize(kMaxVariants);
-  for (std::size_t i = variants.size(); i > 0; --i) {
-    variants[i - 1].relative_time /= variants[0].relative_time;
-  }
-  return variants;
+  return fastest_of(std::move(variants));
 }
 
 }  // namespace
@@ -157,7 +149,7 @@ Result<WarmSource> find_warm_start(Store& store, const Problem& problem, const D
   for (const Neighbor& neighbor : neighbors(problem, device, entries)) {
     const std::string text = neighbor.entry->problem.text();
     MGTUNE_ASSIGN(const std::vector<OutcomeView> rows, store.outcomes(0, op, text));
-    WarmStart variants = fastest_of(*neighbor.entry, rows, set, method);
+    WarmStart variants = fastest_at(*neighbor.entry, rows, set, method);
     if (variants.empty()) continue;
     return WarmSource{std::move(variants), text + " on " + neighbor.entry->gpu.model};
   }

@@ -19,29 +19,29 @@ constexpr std::uint64_t kMaxSeeds = 100000;
 struct TargetSummary {
   double mean_evaluations = 0, mean_fraction = 0, worst_fraction = 1;
   std::size_t min_evaluations = 0, max_evaluations = 0;
-  std::size_t stopped = 0;  // seeds, the others ran to the end
-  std::size_t within = 0;   // seeds that found what the target asks for
+  std::size_t claims = 0;       // seeds that said so; the others went on to their end
+  std::size_t true_claims = 0;  // that had found what the target asks for
 };
 
 TargetSummary summary_of(const Simulation& simulation) {
   TargetSummary summary;
-  const auto count = static_cast<double>(simulation.stops.size());
-  summary.min_evaluations = simulation.stops.front().evaluations;
-  for (const Stop& stop : simulation.stops) {
+  const auto count = static_cast<double>(simulation.runs.size());
+  summary.min_evaluations = simulation.runs.front().stop->evaluations;
+  for (const SeedRun& run : simulation.runs) {
+    const Stop& stop = *run.stop;
     summary.mean_evaluations += static_cast<double>(stop.evaluations) / count;
     summary.mean_fraction += stop.fraction / count;
     summary.worst_fraction = std::min(summary.worst_fraction, stop.fraction);
     summary.min_evaluations = std::min(summary.min_evaluations, stop.evaluations);
     summary.max_evaluations = std::max(summary.max_evaluations, stop.evaluations);
-    summary.stopped += stop.reached ? 1 : 0;
-    summary.within += stop.fraction >= *simulation.target ? 1 : 0;
+    summary.claims += stop.reached ? 1 : 0;
+    summary.true_claims += stop.reached && stop.fraction >= *simulation.target ? 1 : 0;
   }
   return summary;
 }
 
 Json target_json(const Simulation& simulation) {
   const TargetSummary summary = summary_of(simulation);
-  const auto seeds = static_cast<double>(simulation.stops.size());
   return {
       {"target", simulation.target},
       {"evaluations",
@@ -49,21 +49,40 @@ Json target_json(const Simulation& simulation) {
         {"min", summary.min_evaluations},
         {"max", summary.max_evaluations}}},
       {"fraction_of_optimum", {{"mean", summary.mean_fraction}, {"worst", summary.worst_fraction}}},
-      {"seeds_stopped", summary.stopped},
-      {"within_target", static_cast<double>(summary.within) / seeds}};
+      {"claims", summary.claims},
+      {"true_claims", summary.true_claims}};
 }
 
 std::string target_text(const Simulation& simulation) {
   const TargetSummary summary = summary_of(simulation);
   return fmt::format(
-      "Target {}: {} of {} seeds stopped because a further {} was unlikely; after {:.0f} "
-      "evaluations on average ({} to {} of {}).\n"
-      "Fraction of the optimum there: {:.3f}, worst {:.3f}; {} of {} seeds were within the "
-      "target.\n",
-      *simulation.target, summary.stopped, simulation.stops.size(), gain_text(*simulation.target),
-      summary.mean_evaluations, summary.min_evaluations, summary.max_evaluations,
-      simulation.variants, summary.mean_fraction, summary.worst_fraction, summary.within,
-      simulation.stops.size());
+      "Target {}: {} of {} seeds said that a further {} is unlikely. This was true for {} of "
+      "them.\n"
+      "The seeds stopped after {:.0f} evaluations on average ({} to {} of {}), at {:.3f} of the "
+      "optimum, worst {:.3f}.\n",
+      *simulation.target, summary.claims, simulation.runs.size(), gain_text(*simulation.target),
+      summary.true_claims, summary.mean_evaluations, summary.min_evaluations,
+      summary.max_evaluations, simulation.variants, summary.mean_fraction, summary.worst_fraction);
+}
+
+// The numbers of one seed, which no summary can be computed back to.
+Json seeds_json(const Simulation& simulation) {
+  Json seeds = Json::array();
+  for (std::size_t seed = 0; seed < simulation.runs.size(); ++seed) {
+    const SeedRun& run = simulation.runs[seed];
+    Json fractions = Json::object();
+    for (std::size_t i = 0; i < run.fractions.size(); ++i) {
+      fractions[std::to_string(simulation.found[i].evaluations)] = run.fractions[i];
+    }
+    Json json = {{"seed", seed + 1}, {"fraction_of_optimum", fractions}};
+    if (run.stop.has_value()) {
+      json["stop"] = {{"evaluations", run.stop->evaluations},
+                      {"fraction_of_optimum", run.stop->fraction},
+                      {"claims", run.stop->reached}};
+    }
+    seeds.push_back(std::move(json));
+  }
+  return seeds;
 }
 
 Json simulation_json(const Simulation& simulation) {
@@ -81,14 +100,27 @@ Json simulation_json(const Simulation& simulation) {
   }
   Json json = {{"space", simulation.space},
                {"strategy", simulation.strategy},
-               {"seeds", simulation.seeds},
+               {"seeds", simulation.runs.size()},
                {"fraction_of_optimum", found},
                {"ci95", ci95},
                {"random", random},
                {"worst", worst},
-               {"variants", simulation.variants}};
+               {"variants", simulation.variants},
+               {"evaluations", simulation.found.back().evaluations}};
+  if (simulation.asked.has_value()) json["evaluations_asked"] = *simulation.asked;
+  if (!simulation.warm_from.empty()) json["warm_from"] = simulation.warm_from;
   if (simulation.target.has_value()) json["target"] = target_json(simulation);
+  json["per_seed"] = seeds_json(simulation);
   return json;
+}
+
+std::string heading(const Simulation& simulation) {
+  std::string text = fmt::format("Fraction of the optimum of {}, mean over {} seeds",
+                                 simulation.space, simulation.runs.size());
+  if (!simulation.warm_from.empty()) {
+    text += ", which start with the fastest of " + simulation.warm_from;
+  }
+  return text + ":\n";
 }
 
 std::string simulation_table(const Simulation& simulation) {
@@ -104,9 +136,14 @@ std::string simulation_table(const Simulation& simulation) {
                    fmt::format("+-{:.3f}", quality.ci95), fmt::format("{:.3f}", quality.worst),
                    fmt::format("{:.3f}", simulation.random[i])});
   }
-  return fmt::format("Fraction of the optimum of {}, mean over {} seeds:\n{}{}", simulation.space,
-                     simulation.seeds, table.text(),
-                     simulation.target.has_value() ? target_text(simulation) : "");
+  std::string text = heading(simulation) + table.text();
+  if (simulation.asked.has_value()) {
+    text +=
+        fmt::format("The space has {} configurations, fewer than the {} evaluations asked for.\n",
+                    simulation.variants, *simulation.asked);
+  }
+  if (simulation.target.has_value()) text += target_text(simulation);
+  return text;
 }
 
 std::string simulations_json(const std::vector<Simulation>& simulations) {
@@ -122,14 +159,18 @@ class SimulateCommand final : public Command {
            "takes the problems of a database for which a sweep visited all variants. The output\n"
            "says how close to the fastest configuration the strategy came after 20, 50, 100 and\n"
            "200 evaluations, and how close random drawing comes on average. A failed\n"
-           "configuration is an evaluation too.\n"
+           "configuration is an evaluation too. With --warm-from the search starts as a sweep\n"
+           "that has results of another GPU or another problem.\n"
            "Examples:\n"
            "  mgtune simulate --space gemm.json.gz --strategy adaptive --seeds 100\n"
            "  mgtune simulate rmsnorm.forward --evaluations 25%\n"
-           "  mgtune simulate --space gemm.json.gz --target 0.98";
+           "  mgtune simulate --space gemm.json.gz --target 0.98\n"
+           "  mgtune simulate --space gemm.A100.json.gz --warm-from gemm.H100.json.gz";
   }
   void declare(ArgumentList& arguments) override {
     arguments.value("--space", space_, "FILE", "The recorded space");
+    arguments.value("--warm-from", warm_from_, "FILE",
+                    "With --space: start with the fastest configurations of this recorded space");
     arguments.kernel(
         swept_.kernel, "NAME|DIR",
         "Instead of --space: problems of this operator or family that were swept in full");
@@ -140,8 +181,8 @@ class SimulateCommand final : public Command {
     arguments.choice("--strategy", strategy_, search_strategies(), "NAME",
                      strategy_list() + " (default: adaptive)");
     arguments.value("--evaluations", evaluations_, "N|P%",
-                    "Configurations per seed, at least 20, or a share of the space (default: 200; "
-                    "with --target until the target is reached)");
+                    "Configurations per seed, or a share of the space (default: 200; with "
+                    "--target until the target is reached)");
     arguments.value(
         "--target", target_, "X",
         "Also say where each seed stops because a further gain of 1-X is unlikely (0.98: 2 %)");
@@ -157,7 +198,8 @@ class SimulateCommand final : public Command {
       MGTUNE_ASSIGN(request.target, parse_target(target_, strategy_));
     }
     if (!swept_.kernel.empty()) return run_swept(request);
-    MGTUNE_ASSIGN(const SimulatedSpace space, space_of_file(space_));
+    MGTUNE_ASSIGN(const SimulatedSpace space,
+                  warm_from_.empty() ? space_of_file(space_) : space_of_file(space_, warm_from_));
     MGTUNE_ASSIGN(const Simulation simulation, simulate(space, request));
     std::cout << (json_ ? simulation_json(simulation).document_text()
                         : simulation_table(simulation));
@@ -173,10 +215,18 @@ class SimulateCommand final : public Command {
     if (!space_.empty() && (!swept_.problem.empty() || !database_.empty())) {
       return invalid_argument("--problem and --db go with --kernel, not with --space");
     }
+    if (!warm_from_.empty() && space_.empty()) {
+      return invalid_argument("--warm-from goes with --space, not with --kernel");
+    }
     if (seeds_ == 0 || seeds_ > kMaxSeeds) {
       return invalid_argument(fmt::format("--seeds: expected 1 to {}, got {}", kMaxSeeds, seeds_));
     }
-    return check_strategy(strategy_).with_context("--strategy");
+    MGTUNE_TRY(check_strategy(strategy_).with_context("--strategy"));
+    if (!warm_from_.empty() && !starts_warm(strategy_)) {
+      return invalid_argument("--warm-from: the strategy " + strategy_ +
+                              " does not use other results; use adaptive");
+    }
+    return {};
   }
 
   Result<ExitCode> run_swept(const SimulationRequest& request) {
@@ -203,7 +253,7 @@ class SimulateCommand final : public Command {
     return ExitCode::ok;
   }
 
-  std::string space_, strategy_{kDefaultStrategy}, evaluations_, target_, database_;
+  std::string space_, warm_from_, strategy_{kDefaultStrategy}, evaluations_, target_, database_;
   ResultFilter swept_;
   std::uint64_t seeds_ = 100;
   bool json_ = false;

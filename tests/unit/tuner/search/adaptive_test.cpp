@@ -40,13 +40,19 @@ double at(const Variant& variant, std::size_t parameter) {
   return static_cast<double>(variant.values[parameter]);
 }
 
+std::vector<Quality> qualities_of(const VariantSet& set, const TimeOf& time_of, std::uint64_t seeds,
+                                  const std::vector<std::size_t>& budgets) {
+  const ReplayRequest request{.strategy = "adaptive", .seeds = seeds, .budgets = budgets};
+  return qualities(budgets, replay(set, time_of, request).value());
+}
+
 // The least lead over random that is expected after 40 and after 100 evaluations.
 void expect_better(const VariantSet& set, const TimeOf& time_of, std::array<double, 2> lead) {
-  constexpr std::array<std::size_t, 2> kBudgets = {40, 100};
   const std::vector<double> times = all_times(set, time_of);
-  const std::vector<Quality> found = replay(set, time_of, "adaptive", 6, kBudgets).value();
-  for (std::size_t i = 0; i < kBudgets.size(); ++i) {
-    EXPECT_GE(found[i].mean, random_expectation(times, kBudgets[i]) + lead[i]) << kBudgets[i];
+  const std::vector<Quality> found = qualities_of(set, time_of, 6, {40, 100});
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const std::size_t budget = found[i].evaluations;
+    EXPECT_GE(found[i].mean, random_expectation(times, budget) + lead[i]) << budget;
   }
 }
 
@@ -110,14 +116,12 @@ TEST(AdaptiveTest, BeatsRandomOnSwitchesThatInteract) {
 }
 
 TEST(AdaptiveTest, IsAsGoodAsRandomWhereThereIsNothingToLearn) {
-  constexpr std::array<std::size_t, 2> kBudgets = {40, 100};
   const SyntheticSet set = SyntheticSet::product({4, 5, 3, 2, 8, 2});
   const TimeOf flat = [&](const Variant& v) { return 1 + 0.01 * noise(set, v); };
   const TimeOf random = [&](const Variant& v) { return std::exp(noise(set, v)); };
   for (const TimeOf& time_of : {flat, random}) {
     const std::vector<double> times = all_times(set, time_of);
-    const std::vector<Quality> found = replay(set, time_of, "adaptive", 10, kBudgets).value();
-    for (const Quality& quality : found) {
+    for (const Quality& quality : qualities_of(set, time_of, 10, {40, 100})) {
       EXPECT_GE(quality.mean + 2 * quality.ci95, random_expectation(times, quality.evaluations));
     }
   }
@@ -286,13 +290,53 @@ TEST(AdaptiveTest, AStopByItsTargetIsAtIt) {
     return separable(v) * std::exp(0.3 * noise(set, v));
   };
   int within = 0;
-  const std::vector<Stop> stops = replay_to_target(set, rugged, "adaptive", 20, 0.98, 2000).value();
-  for (const Stop& stop : stops) {
-    EXPECT_TRUE(stop.reached);
-    EXPECT_LT(stop.evaluations, 1500U);
-    within += stop.fraction >= 0.98 ? 1 : 0;
+  const ReplayRequest request{
+      .strategy = "adaptive", .seeds = 20, .target = 0.98, .target_limit = 2000};
+  for (const SeedRun& run : replay(set, rugged, request).value()) {
+    EXPECT_TRUE(run.stop->reached);
+    EXPECT_LT(run.stop->evaluations, 1500U);
+    within += run.stop->fraction >= 0.98 ? 1 : 0;
   }
   EXPECT_GE(within, 19);
+}
+
+// 10,368 variants whose parameters matter as much as what is each variant's own. The fastest is the
+// luckiest of many good ones, and nothing tells which one that is.
+TEST(AdaptiveTest, DoesNotSayWhatNobodyCanKnow) {
+  const SyntheticSet set = SyntheticSet::product({12, 12, 12, 6});
+  const TimeOf lucky = [&](const Variant& variant) {
+    RandomStream own(set.index(variant) + 1);
+    const double distance =
+        std::abs(at(variant, 0) - 4) + std::abs(at(variant, 1) - 7) + std::abs(at(variant, 2) - 5);
+    return std::exp(0.06 * distance + 0.2 * own.normal());
+  };
+  const ReplayRequest request{
+      .strategy = "adaptive", .seeds = 2, .target = 0.98, .target_limit = 220};
+  for (const SeedRun& run : replay(set, lucky, request).value()) {
+    EXPECT_FALSE(run.stop->reached) << run.stop->evaluations;
+  }
+}
+
+TEST(AdaptiveTest, SaysNothingAboutASetThatIsTooLargeToLookAt) {
+  const SyntheticSet set = SyntheticSet::product({10, 10, 10, 10, 10, 10, 10});
+  const auto search = adaptive(set, 1);
+  for (int i = 0; i < 130; ++i) {
+    const Variant variant = *search->next();
+    search->report({variant, Outcome::ok, i == 0 ? 1.0 : 2.0});
+  }
+  EXPECT_EQ(search->chance_of_gain(0.02), 1);
+  EXPECT_EQ(set.enumerated, 0U);
+}
+
+TEST(AdaptiveTest, NothingIsLeftOnceEverythingWasVisited) {
+  const SyntheticSet set = SyntheticSet::product({5, 5, 5});
+  const auto search = adaptive(set, 1);
+  int reported = 0;
+  while (const auto variant = search->next()) {
+    search->report({*variant, Outcome::ok, ++reported == 1 ? 1 : 1.1 + 0.5 * noise(set, *variant)});
+  }
+  EXPECT_EQ(reported, 125);
+  EXPECT_EQ(search->chance_of_gain(0.02), 0);
 }
 
 }  // namespace
