@@ -16,6 +16,9 @@ namespace {
 // Of kMaxPlanVariants. The rest is the ladder's.
 constexpr std::size_t kMaxTuned = 4, kMaxOfRules = 4;
 constexpr std::size_t kMaxPoints = 32;  // of the ranges, at which the ladder is looked at
+// Tuned problems that count. More could not change much: they are for at most kMaxTuned variants
+// and DispatchTable::kMaxRows rows. So a plan takes as long however many problems were tuned.
+constexpr std::size_t kMaxPicks = 64;
 
 constexpr const char* kOtherBuild = ", with another build of the same variant";
 
@@ -58,12 +61,13 @@ Result<std::vector<Problem>> plan_points(const PlanRequest& request,
       return;
     }
     const bool known = std::ranges::find(points, point->slots, &Problem::slots) != points.end();
-    if (!known && points.size() < kMaxPoints) points.push_back(*std::move(point));
+    if (!known) points.push_back(*std::move(point));
   };
   add([](const DimRange& range, std::size_t) { return range.high; });
   add([](const DimRange& range, std::size_t) { return range.low; });
   add([](const DimRange& range, std::size_t) { return between(range, 0.5); });
   for (const TunedEntry* entry : tuned) {
+    if (points.size() == kMaxPoints) break;
     add([&](const DimRange& range, std::size_t slot) {
       return std::clamp(entry->problem.slots[slot], range.low, range.high);
     });
@@ -114,24 +118,40 @@ class PlanLoader {
            !request_.evidence.failed.find(here_, op_.full_name(), name).has_value();
   }
 
-  // Those that are near a shape in the ranges; the nearest to the middle of the ranges first.
+  // Those that are near a shape in the ranges; the nearest to the middle of the ranges first, at
+  // most kMaxPicks.
   void find_picks() {
+    struct Range {
+      std::size_t slot;
+      DimRange range;
+      double middle;  // as log_extent()
+      bool counts;    // it must be near: it has no default
+    };
+    std::vector<Range> ranges;
+    std::size_t index = 0;
+    for (const Dim& dim : op_.dims) {
+      if (dim.kind == DimKind::fixed) continue;
+      const DimRange& range = request_.ranges[index++];
+      if (range.low > range.high) continue;
+      ranges.push_back(
+          {std::size_t(dim.slot), range, log_extent(between(range, 0.5)), !dim.fallback});
+    }
     std::vector<std::pair<double, const TunedEntry*>> near;
-    for (const TunedEntry* entry : usable_picks(request_.binding, info_, request_.evidence)) {
-      Slots nearest = entry->problem.slots;
-      double from_middle = same_presence(op_, request_.binding.slots, nearest) ? 0 : kOtherPresence;
-      std::size_t index = 0;
-      for (const Dim& dim : op_.dims) {
-        if (dim.kind == DimKind::fixed) continue;
-        const DimRange& range = request_.ranges[index++];
-        if (range.low > range.high) continue;
-        std::int64_t& value = nearest[std::size_t(dim.slot)];
-        from_middle += std::abs(log_extent(value) - log_extent(between(range, 0.5)));
-        value = std::clamp(value, range.low, range.high);
-      }
-      if (is_near(op_, entry->problem.slots, nearest)) near.emplace_back(from_middle, entry);
+    for (const TunedEntry* entry : request_.evidence.tuned.usable(request_.binding, here_)) {
+      const Slots& slots = entry->problem.slots;
+      const bool is_near = std::ranges::all_of(ranges, [&](const Range& one) {
+        const std::int64_t value = slots[one.slot];
+        return !one.counts ||
+               is_near_extent(value, std::clamp(value, one.range.low, one.range.high));
+      });
+      if (!is_near) continue;
+      double from_middle = same_presence(op_, request_.binding.slots, slots) ? 0 : kOtherPresence;
+      for (const Range& one : ranges)
+        from_middle += std::abs(log_extent(slots[one.slot]) - one.middle);
+      near.emplace_back(from_middle, entry);
     }
     std::ranges::stable_sort(near, {}, &std::pair<double, const TunedEntry*>::first);
+    if (near.size() > kMaxPicks) near.resize(kMaxPicks);
     for (const auto& [distance, entry] : near) picks_.push_back(entry);
   }
 
@@ -277,6 +297,7 @@ class PlanLoader {
 
   void add_rows(PlanVariants& result) const {
     for (const TunedEntry* entry : picks_) {
+      if (result.rows.size() == DispatchTable::kMaxRows) return;
       const std::size_t place = place_of(entry->variant, result);
       if (place == result.variants.size()) continue;
       const bool other_build = is_other_build(*entry, *result.variants[place]);

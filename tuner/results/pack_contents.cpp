@@ -98,11 +98,11 @@ Status add_build(const Binding& binding, const Variant& variant, const DeviceInf
 Status add_builds(const Operator& op, const DeviceInfo& device,
                   const std::vector<TunedEntry>& entries, WantedBuilds& builds) {
   std::set<std::string> bindings;
-  const Evidence evidence(entries);
+  const Picks picks(entries);
   for (const TunedEntry& bound : entries) {
     const Binding binding = bound.problem.binding();
     if (!bindings.insert(binding.text()).second) continue;
-    for (const TunedEntry* other : usable_picks(binding, device, evidence)) {
+    for (const TunedEntry* other : picks.usable(binding, gpu_record(device))) {
       MGTUNE_TRY(add_build(binding, other->variant, device, builds));
     }
     for (const Variant& variant : all_defaults(op)) {
