@@ -179,19 +179,27 @@ class PlanLoader {
       if (!is_usable(*request_.only) || !may_run(*request_.only)) return {};
       return {{*request_.only, true}};
     }
+    std::vector<const Variant*> usable;
+    for (const Variant& variant : ladder_) {
+      if (is_usable(variant)) usable.push_back(&variant);
+    }
     std::vector<Wanted> ladder;
-    const auto want_default = [&](const Problem& point, bool any_pointer) {
-      for (const Variant& variant : ladder_) {
-        if (!is_usable(variant) || !may_serve(point, variant, info_.limits)) continue;
-        if (any_pointer && !accepts_any_pointer(point, variant, info_.limits)) continue;
-        add(ladder, {variant, true});
+    // The first that serves the point, unless only any pointer is asked for, and the first that
+    // also takes any pointer.
+    const auto want_defaults = [&](const Problem& point, bool only_any_pointer) {
+      bool is_served = only_any_pointer;
+      for (const Variant* variant : usable) {
+        if (!may_serve(point, *variant, info_.limits)) continue;
+        if (!is_served) add(ladder, {*variant, true});
+        is_served = true;
+        if (!accepts_any_pointer(point, *variant, info_.limits)) continue;
+        add(ladder, {*variant, true});
         return;
       }
     };
     for (const Problem& point : points_) {
-      want_default(point, false);
-      want_default(point, true);
-      want_default(with_odd_strides(point), true);
+      want_defaults(point, false);
+      want_defaults(with_odd_strides(point), true);
     }
     std::vector<Wanted> wanted;
     for (Variant& variant : of_picks()) add(wanted, {std::move(variant), false});
