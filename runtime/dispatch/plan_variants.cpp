@@ -136,9 +136,11 @@ class PlanLoader {
       ranges.push_back(
           {std::size_t(dim.slot), range, log_extent(between(range, 0.5)), !dim.fallback});
     }
-    std::vector<std::pair<double, const TunedEntry*>> near;
-    for (const TunedEntry* entry : request_.evidence.tuned.usable(request_.binding, here_)) {
-      const Slots& slots = entry->problem.slots;
+    const std::vector<const TunedEntry*> usable =
+        request_.evidence.tuned.usable(request_.binding, here_);
+    std::vector<std::pair<double, std::size_t>> near;  // with the place in `usable`
+    for (std::size_t place = 0; place < usable.size(); ++place) {
+      const Slots& slots = usable[place]->problem.slots;
       const bool is_near = std::ranges::all_of(ranges, [&](const Range& one) {
         const std::int64_t value = slots[one.slot];
         return !one.counts ||
@@ -148,11 +150,12 @@ class PlanLoader {
       double from_middle = same_presence(op_, request_.binding.slots, slots) ? 0 : kOtherPresence;
       for (const Range& one : ranges)
         from_middle += std::abs(log_extent(slots[one.slot]) - one.middle);
-      near.emplace_back(from_middle, entry);
+      near.emplace_back(from_middle, place);
     }
-    std::ranges::stable_sort(near, {}, &std::pair<double, const TunedEntry*>::first);
-    if (near.size() > kMaxPicks) near.resize(kMaxPicks);
-    for (const auto& [distance, entry] : near) picks_.push_back(entry);
+    // Of equally near ones the first; the order of all others does not matter.
+    const std::size_t kept = std::min(near.size(), kMaxPicks);
+    std::ranges::partial_sort(near, near.begin() + static_cast<std::ptrdiff_t>(kept));
+    for (std::size_t i = 0; i < kept; ++i) picks_.push_back(usable[near[i].second]);
   }
 
   void find_rules() {
