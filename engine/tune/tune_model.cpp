@@ -84,7 +84,7 @@ Result<std::vector<KnownKernel>> know_kernels(const std::vector<Program>& progra
     MGTUNE_ASSIGN(one.measured, measured_kernel(store, gpu_record(device), kernel.problem));
     const Operator& op = *kernel.problem.op;
     const std::vector<SelectedVariant> selected =
-        select_variants(kernel.problem, device, evidence_of(op, catalog, source));
+        select_variants(kernel.problem, device, *evidence_of(op, catalog, source));
     if (!selected.empty()) {
       const SelectedVariant& first = selected.front();
       one.now = variant_text(op, first.variant);

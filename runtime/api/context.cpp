@@ -87,7 +87,7 @@ Status Context::add_families(const std::vector<std::string>& folders) {
 Result<std::unique_ptr<Plan>> Context::plan(const PlanWords& words) {
   MGTUNE_ASSIGN(const PlanInput input, read_input(words));
   const BuilderPool::Borrowed builder = builders_.borrow();
-  return Plan::make(modules_, *builder, input.binding, input.ranges, input.evidence, is_strict(),
+  return Plan::make(modules_, *builder, input.binding, input.ranges, *input.evidence, is_strict(),
                     input.only);
 }
 

@@ -85,7 +85,7 @@ class Context {
   struct PlanInput {
     Binding binding;
     std::vector<DimRange> ranges;
-    Evidence evidence;
+    std::shared_ptr<const Evidence> evidence;
     std::optional<Variant> only;
   };
 

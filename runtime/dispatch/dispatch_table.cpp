@@ -1,16 +1,26 @@
 #include "dispatch/dispatch_table.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <utility>
+
+#include "expression/interval.h"
 
 namespace mgtune {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kRanked = 1e6;   // above every distance of a row
+constexpr double kRanked = 1e6;   // above the ratio of every row
 constexpr double kLadder = 1e12;  // above every rank
+constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
+
+double extent_of(std::int64_t dim) { return static_cast<double>(std::max<std::int64_t>(dim, 1)); }
+
+std::size_t place_of_smallest(std::span<const double> values) {
+  return static_cast<std::size_t>(std::ranges::min_element(values) - values.begin());
+}
 
 }  // namespace
 
@@ -26,72 +36,124 @@ DispatchTable::DispatchTable(const Operator& op, std::size_t variants,
     const std::size_t place = ladder_places.empty() ? variant : ladder_places[variant];
     last_[variant] = kLadder + static_cast<double>(place);
   }
+  first_of_ladder_ = place_of_smallest(std::span(last_).first(variants));
   if (rows_.size() > kMaxRows) rows_.erase(rows_.begin() + kMaxRows, rows_.end());
+  for (std::size_t row = 0; row < rows_.size(); ++row) {
+    farther_[row] = std::exp2(rows_[row].distance);
+  }
   for (const Dim& dim : op.dims) {
-    const bool counts = dim.kind != DimKind::fixed && !dim.fallback;
-    if (counts && slots_.size() < kMaxDims) slots_.push_back(std::size_t(dim.slot));
-  }
-  for (const DispatchRow& row : rows_) {
-    for (const std::size_t slot : slots_) logarithms_.push_back(log_extent(row.slots[slot]));
+    if (dim.kind == DimKind::fixed || dim.fallback || dims_.size() == kMaxDims) continue;
+    dims_.push_back(dim_of_rows(dim, rows_));
   }
 }
 
-DispatchTable::Logarithms DispatchTable::logarithms_of(std::span<const std::int64_t> slots) const {
-  Logarithms logarithms;
-  for (std::size_t i = 0; i < slots_.size(); ++i) logarithms[i] = log_extent(slots[slots_[i]]);
-  return logarithms;
-}
-
-double DispatchTable::row_distance(std::size_t row, const Logarithms& at) const {
-  static const double kBound = std::log2(kNearFactor) + 1e-9;
-  double distance = rows_[row].distance;
-  const double* logarithm = logarithms_.data() + row * slots_.size();
-  for (std::size_t i = 0; i < slots_.size(); ++i) {
-    const double apart = std::abs(logarithm[i] - at[i]);
-    if (apart > kBound) return kInfinity;
-    distance += apart;
+DispatchTable::DimOfRows DispatchTable::dim_of_rows(const Dim& dim,
+                                                    std::span<const DispatchRow> rows) {
+  DimOfRows of_rows{std::size_t(dim.slot), {}, {}, {}, {}};
+  std::vector<Interval> near;  // of each row
+  std::vector<std::int64_t> borders;
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    const double extent = extent_of(rows[row].slots[of_rows.slot]);
+    of_rows.extents[row] = extent;
+    of_rows.inverses[row] = 1 / extent;
+    const double low = std::ceil(extent / kNearFactor), high = std::floor(extent * kNearFactor);
+    near.push_back(
+        {low <= 1 ? 0 : static_cast<std::int64_t>(low),  // a dim of 0 counts as 1
+         high < static_cast<double>(kLargest) ? static_cast<std::int64_t>(high) : kLargest - 1});
+    borders.push_back(near[row].low);
+    borders.push_back(near[row].high + 1);
   }
-  return distance;
-}
-
-void DispatchTable::measure(std::span<const std::int64_t> slots, Distances& distances) const {
-  distances = last_;
-  if (rules_ != nullptr && !ranked_.empty()) {
-    double rank = kRanked;
-    for (const std::size_t variant : ranked_[rules_->find(slots)]) distances[variant] = rank++;
+  std::ranges::sort(borders);
+  of_rows.borders.fill(kLargest);
+  std::ranges::copy(borders, of_rows.borders.begin());
+  for (std::size_t place = 0; place < borders.size(); ++place) {
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+      if (near[row].contains(borders[place])) of_rows.near[place + 1] |= 1U << row;
+    }
   }
-  if (rows_.empty()) return;
-  const Logarithms at = logarithms_of(slots);
-  for (std::size_t row = 0; row < rows_.size(); ++row) {
-    double& distance = distances[rows_[row].variant];
-    distance = std::min(distance, row_distance(row, at));
+  return of_rows;
+}
+
+std::uint32_t DispatchTable::near_rows(std::span<const std::int64_t> slots) const {
+  auto near = static_cast<std::uint32_t>((std::uint64_t{1} << rows_.size()) - 1);
+  for (const DimOfRows& dim : dims_) {
+    const std::int64_t here = std::min(slots[dim.slot], kLargest - 1);
+    std::size_t borders = 0;  // that are not above `here`
+    for (std::size_t step = 32; step > 0; step /= 2) {
+      borders += dim.borders[borders + step - 1] <= here ? step : 0;
+    }
+    near &= dim.near[borders];
   }
+  return near;
 }
 
-std::size_t DispatchTable::pop_nearest(Distances& distances) const {
-  const auto end = distances.begin() + static_cast<std::ptrdiff_t>(variants_);
-  const auto nearest = std::min_element(distances.begin(), end);
-  *nearest = kInfinity;
-  return static_cast<std::size_t>(nearest - distances.begin());
+double DispatchTable::ratio(std::size_t row, std::span<const std::int64_t> slots) const {
+  double ratio = farther_[row];
+  for (const DimOfRows& dim : dims_) {
+    const double here = extent_of(slots[dim.slot]);
+    ratio *= std::max(here * dim.inverses[row], dim.extents[row] / here);
+  }
+  return ratio;
 }
 
-const DispatchRow* DispatchTable::nearest_row(std::size_t variant,
-                                              std::span<const std::int64_t> slots) const {
-  const Logarithms at = logarithms_of(slots);
-  const DispatchRow* nearest = nullptr;
+std::span<const std::size_t> DispatchTable::ranking_of(std::span<const std::int64_t> slots) const {
+  if (rules_ == nullptr || ranked_.empty()) return {};
+  return ranked_[rules_->find(slots)];
+}
+
+std::size_t DispatchTable::find(std::span<const std::int64_t> slots) const {
+  const std::uint32_t near = near_rows(slots);
+  if (near != 0) return rows_[nearest_of(near, slots)].variant;
+  const std::span<const std::size_t> ranking = ranking_of(slots);
+  return ranking.empty() ? first_of_ladder_ : ranking.front();
+}
+
+std::size_t DispatchTable::nearest_of(std::uint32_t rows,
+                                      std::span<const std::int64_t> slots) const {
+  auto nearest = static_cast<std::size_t>(std::countr_zero(rows));
+  if (std::has_single_bit(rows)) return nearest;
   double smallest = kInfinity;
-  for (std::size_t row = 0; row < rows_.size(); ++row) {
-    if (rows_[row].variant != variant || row_distance(row, at) >= smallest) continue;
-    smallest = row_distance(row, at);
-    nearest = &rows_[row];
+  for (; rows != 0; rows &= rows - 1) {
+    const auto row = static_cast<std::size_t>(std::countr_zero(rows));
+    const double distance = ratio(row, slots);
+    if (distance >= smallest) continue;
+    smallest = distance;
+    nearest = row;
   }
   return nearest;
 }
 
+void DispatchTable::measure_rest(std::span<const std::int64_t> slots, std::size_t first,
+                                 Distances& distances) const {
+  distances = last_;
+  double rank = kRanked;
+  for (const std::size_t variant : ranking_of(slots)) distances[variant] = rank++;
+  for (std::uint32_t near = near_rows(slots); near != 0; near &= near - 1) {
+    const auto row = static_cast<std::size_t>(std::countr_zero(near));
+    double& distance = distances[rows_[row].variant];
+    distance = std::min(distance, ratio(row, slots));
+  }
+  distances[first] = kInfinity;
+}
+
+std::size_t DispatchTable::pop_nearest(Distances& distances) const {
+  const std::size_t nearest = place_of_smallest(std::span(distances).first(variants_));
+  distances[nearest] = kInfinity;
+  return nearest;
+}
+
+const DispatchRow* DispatchTable::nearest_row(std::size_t variant,
+                                              std::span<const std::int64_t> slots) const {
+  std::uint32_t near = near_rows(slots);
+  for (std::size_t row = 0; row < rows_.size(); ++row) {
+    if (rows_[row].variant != variant) near &= ~(1U << row);
+  }
+  return near == 0 ? nullptr : &rows_[nearest_of(near, slots)];
+}
+
 bool DispatchTable::is_ranked(std::size_t variant, std::span<const std::int64_t> slots) const {
-  if (rules_ == nullptr || ranked_.empty()) return false;
-  const std::vector<std::size_t>& ranked = ranked_[rules_->find(slots)];
-  return std::ranges::find(ranked, variant) != ranked.end();
+  const std::span<const std::size_t> ranking = ranking_of(slots);
+  return std::ranges::find(ranking, variant) != ranking.end();
 }
 
 }  // namespace mgtune

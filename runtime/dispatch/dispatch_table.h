@@ -33,7 +33,7 @@ class DispatchTable {
  public:
   using Distances = std::array<double, kMaxPlanVariants>;
 
-  static constexpr std::size_t kMaxRows = 16;  // a look-up takes about 2 ns per row
+  static constexpr std::size_t kMaxRows = 16;  // a look-up compares all of them
 
   // At most kMaxPlanVariants variants. Only the first kMaxRows rows are used. `rules` may be null;
   // `ranked` has the loaded variants of each of its leaves, best first. `ladder_places` says of
@@ -44,11 +44,17 @@ class DispatchTable {
                 std::vector<std::vector<std::size_t>> ranked = {},
                 std::vector<std::size_t> ladder_places = {});
 
-  // The distance of every variant from the launch with the dims in `slots`. Allocates nothing.
-  void measure(std::span<const std::int64_t> slots, Distances& distances) const;
+  // The variant to try first for a launch with the dims in `slots`. This is the look-up of nearly
+  // every launch. Allocates nothing and takes no lock.
+  std::size_t find(std::span<const std::int64_t> slots) const;
 
-  // The variant with the smallest distance. Its distance becomes infinity, so as many calls as
-  // there are variants give every variant once.
+  // Of every variant but `first`, how late it is tried if the variants before it refuse the launch.
+  // The distance of `first` is infinite. Allocates nothing.
+  void measure_rest(std::span<const std::int64_t> slots, std::size_t first,
+                    Distances& distances) const;
+
+  // The variant with the smallest distance. Its distance becomes infinity, so one call fewer than
+  // there are variants gives every variant but the first once.
   std::size_t pop_nearest(Distances& distances) const;
 
   // The row that gives the variant its distance; null if no row of the variant is near enough.
@@ -62,19 +68,35 @@ class DispatchTable {
  private:
   static constexpr std::size_t kMaxDims = 16;  // without those with a default
 
-  using Logarithms = std::array<double, kMaxDims>;
-  Logarithms logarithms_of(std::span<const std::int64_t> slots) const;
-  double row_distance(std::size_t row, const Logarithms& at) const;  // infinity: not near enough
+  // A bit for each row that is near enough in every dim.
+  std::uint32_t near_rows(std::span<const std::int64_t> slots) const;
+  // The product over the dims of the larger by the smaller extent. It has the order of the
+  // distance, which is a sum of logarithms, and needs no logarithm.
+  double ratio(std::size_t row, std::span<const std::int64_t> slots) const;
+  // Of at least one row, given as bits, the one with the smallest ratio.
+  std::size_t nearest_of(std::uint32_t rows, std::span<const std::int64_t> slots) const;
+  std::span<const std::size_t> ranking_of(std::span<const std::int64_t> slots) const;
+
+  // What a look-up reads of one dim of all rows. A row is near enough from one border to another.
+  struct DimOfRows {
+    std::size_t slot;
+    // Of all rows, sorted; behind them the largest integer. The size makes the search for a border
+    // six steps without a branch, because which rows are near changes from launch to launch.
+    std::array<std::int64_t, 63> borders;
+    std::array<std::uint32_t, 64> near;  // the rows, from the border before here to the next one
+    std::array<double, kMaxRows> extents, inverses;
+  };
+  static_assert(2 * kMaxRows < 63);
+  static DimOfRows dim_of_rows(const Dim& dim, std::span<const DispatchRow> rows);
 
   std::size_t variants_;
   std::vector<DispatchRow> rows_;
-  std::vector<std::size_t> slots_;  // of the dims that count
   std::unique_ptr<const PlanRules> rules_;
   std::vector<std::vector<std::size_t>> ranked_;
   Distances last_{};  // of each variant if nothing chooses it
-
-  // Copies of the members of rows_ that a look-up reads, so that they are close together in memory.
-  std::vector<double> logarithms_;  // of the dims at slots_, row by row
+  std::size_t first_of_ladder_ = 0;
+  std::vector<DimOfRows> dims_;             // that count
+  std::array<double, kMaxRows> farther_{};  // what the distance of a row adds to its ratio
 };
 
 }  // namespace mgtune

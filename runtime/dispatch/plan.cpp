@@ -68,6 +68,21 @@ struct Plan::State {
     return {};
   }
 
+  // Calls visit(number) for each variant in the order in which they are tried for the shape, until
+  // it returns true or fails. False: it never did.
+  template <typename Visit>
+  Result<bool> visit_in_order(const Shape& shape, const Visit& visit) const {
+    const std::size_t first = table.find(shape.slots);
+    MGTUNE_ASSIGN(bool is_done, visit(first));
+    if (is_done) return true;
+    DispatchTable::Distances distances;
+    table.measure_rest(shape.slots, first, distances);
+    for (std::size_t i = 1; i < variants.size() && !is_done; ++i) {
+      MGTUNE_ASSIGN(is_done, visit(table.pop_nearest(distances)));
+    }
+    return is_done;
+  }
+
   // Why the variant with this number is tried for the shape.
   void explain(std::size_t variant, const Shape& shape, Explanation& explanation) const {
     const auto here = std::span(shape.slots).first(binding.slots.size());
@@ -140,14 +155,10 @@ Status Plan::launch(const LaunchArguments& arguments) const {
   MGTUNE_TRY(state_->resolve(arguments.dims, shape));
   LaunchArguments resolved = arguments;
   resolved.dims = std::span(shape.dims).first(state_->dims.size());
-  DispatchTable::Distances distances;
-  state_->table.measure(shape.slots, distances);
-  for (std::size_t i = 0; i < state_->variants.size(); ++i) {
-    const LoadedVariant& variant = *state_->variants[state_->table.pop_nearest(distances)];
-    MGTUNE_ASSIGN(const bool launched, variant.try_launch(resolved, state_->workspace));
-    if (launched) return {};
-  }
-  return state_->nothing_serves(resolved, shape);
+  MGTUNE_ASSIGN(const bool launched, state_->visit_in_order(shape, [&](std::size_t variant) {
+    return state_->variants[variant]->try_launch(resolved, state_->workspace);
+  }));
+  return launched ? Status() : state_->nothing_serves(resolved, shape);
 }
 
 LoadedVariant::WorkspaceSize Plan::workspace_size() const { return state_->workspace; }
@@ -162,20 +173,20 @@ Result<Plan::Explanation> Plan::explain(const std::vector<std::int64_t>& dims) c
   MGTUNE_TRY(state_->resolve(dims, shape));
   LaunchArguments arguments;
   arguments.dims = std::span(shape.dims).first(state_->dims.size());
-  DispatchTable::Distances distances;
-  state_->table.measure(shape.slots, distances);
-  for (std::size_t i = 0; i < state_->variants.size(); ++i) {
-    const std::size_t index = state_->table.pop_nearest(distances);
-    const LoadedVariant& variant = *state_->variants[index];
-    if (!variant.serves(arguments)) continue;
-    Explanation explanation{variant.text(), SelectionStep::default_ladder, "", 0, {}, ""};
-    state_->explain(index, shape, explanation);
-    for (const std::string& failure : state_->left_out) {
-      explanation.reason += "; left out: " + failure;
-    }
-    return explanation;
+  std::size_t serving = 0;
+  MGTUNE_ASSIGN(const bool is_served,
+                state_->visit_in_order(shape, [&](std::size_t variant) -> Result<bool> {
+                  serving = variant;
+                  return state_->variants[variant]->serves(arguments);
+                }));
+  if (!is_served) return state_->nothing_serves(arguments, shape);
+  Explanation explanation{
+      state_->variants[serving]->text(), SelectionStep::default_ladder, "", 0, {}, ""};
+  state_->explain(serving, shape, explanation);
+  for (const std::string& failure : state_->left_out) {
+    explanation.reason += "; left out: " + failure;
   }
-  return state_->nothing_serves(arguments, shape);
+  return explanation;
 }
 
 const Binding& Plan::binding() const { return state_->binding; }

@@ -38,11 +38,64 @@ PlanRules::PlanRules(std::shared_ptr<const Rules> rules, const Binding& binding,
   if (values[names_.bytes_slot()].is_empty())
     values[names_.bytes_slot()] = Interval::not_negative();
   if (fixed_.size() <= kMaxSlots) add(0, values);
-  for (const Node& node : nodes_) {
-    if (node.condition != nullptr && reads(*node.condition, names_.bytes_slot())) {
-      reads_bytes_ = true;
-    }
+  reads_bytes_ = std::ranges::any_of(nodes_, [&](const Node& node) {
+    return node.kind == Node::Kind::threshold
+               ? node.slot == names_.bytes_slot()
+               : node.condition != nullptr && reads(*node.condition, names_.bytes_slot());
+  });
+}
+
+Interval PlanRules::truth(const Expression& condition, std::size_t slot, const Interval& at,
+                          std::span<const Interval> values) const {
+  constexpr Interval kEither{0, 1};
+  std::vector<Interval> here(values.begin(), values.end());
+  here[slot] = at;
+  if (slot != names_.bytes_slot() && reads(condition, names_.bytes_slot())) {
+    here[names_.bytes_slot()] = rules_->op->bytes.bounds(here);
+    if (here[names_.bytes_slot()].is_empty()) return kEither;
   }
+  const Interval truth = condition.bounds(here);
+  return truth.is_empty() ? Interval::only(0) : truth;  // a condition that fails does not hold
+}
+
+void PlanRules::simplify(Node& node, std::span<const Interval> values) const {
+  const Expression& condition = *node.condition;
+  const bool of_bytes = reads(condition, names_.bytes_slot());
+  std::vector<std::size_t> varying, varying_of_condition;
+  const auto collect = [&](const Expression& expression, std::vector<std::size_t>& found) {
+    for (const int read : expression.slots()) {
+      const auto slot = static_cast<std::size_t>(read);
+      const bool is_dim = slot != names_.bytes_slot() && values[slot].low < values[slot].high;
+      if (is_dim && std::ranges::find(found, slot) == found.end()) found.push_back(slot);
+    }
+  };
+  collect(condition, varying_of_condition);
+  varying = varying_of_condition;
+  if (of_bytes) collect(rules_->op->bytes, varying);
+  std::size_t slot = names_.bytes_slot();
+  if (varying.size() == 1) {
+    slot = varying.front();
+  } else if (!of_bytes || !varying_of_condition.empty()) {
+    return;  // it depends on several values
+  }
+  const Interval range = values[slot];
+  const Interval at_low = truth(condition, slot, Interval::only(range.low), values);
+  const Interval at_high = truth(condition, slot, Interval::only(range.high), values);
+  std::int64_t last = range.low, next = range.high;
+  while (next - last > 1) {
+    const std::int64_t middle = last + (next - last) / 2;
+    (truth(condition, slot, Interval::only(middle), values) == at_low ? last : next) = middle;
+  }
+  if (at_low == at_high || truth(condition, slot, {range.low, last}, values) != at_low ||
+      truth(condition, slot, {next, range.high}, values) != at_high) {
+    return;  // it does not change, or more than once
+  }
+  if (at_low == Interval::only(0)) std::swap(node.yes, node.no);
+  node = {Node::Kind::threshold, nullptr, slot, last, node.yes, node.no};
+}
+
+std::size_t PlanRules::evaluated_conditions() const {
+  return static_cast<std::size_t>(std::ranges::count(nodes_, Node::Kind::condition, &Node::kind));
 }
 
 std::size_t PlanRules::add(std::size_t place, std::span<const Interval> values) {
@@ -59,28 +112,41 @@ std::size_t PlanRules::add(std::size_t place, std::span<const Interval> values) 
     leaves_.push_back(&node);
     return here;
   }
-  nodes_[here].condition = &*node.condition;
   const std::size_t yes = add(node.yes, values), no = add(node.no, values);
-  nodes_[here].yes = yes;
-  nodes_[here].no = no;
+  nodes_[here] = {Node::Kind::condition, &*node.condition, 0, 0, yes, no};
+  simplify(nodes_[here], values);
   return here;
 }
 
-std::size_t PlanRules::find(std::span<const std::int64_t> slots) const {
-  if (nodes_.empty() || nodes_.front().condition == nullptr) return 0;
+bool PlanRules::holds(const Expression& condition, std::span<const std::int64_t> slots,
+                      std::int64_t bytes) const {
   std::array<std::int64_t, kMaxSlots> values;
   std::ranges::copy(fixed_, values.begin());
   for (const Dim& dim : rules_->op->dims) {
     values[std::size_t(dim.slot)] = slots[std::size_t(dim.slot)];
   }
+  values[names_.bytes_slot()] = bytes;
+  const Result<std::int64_t> value = condition.evaluate(values);
+  return value.ok() && *value != 0;
+}
+
+std::size_t PlanRules::find(std::span<const std::int64_t> slots) const {
+  if (nodes_.empty()) return 0;
+  std::int64_t bytes = 0;
   if (reads_bytes_) {
-    const Result<std::int64_t> bytes = rules_->op->bytes.evaluate(values);
-    values[names_.bytes_slot()] = bytes.ok() ? *bytes : 0;
+    const Result<std::int64_t> value = rules_->op->bytes.evaluate(slots);
+    if (value.ok()) bytes = *value;
   }
   const Node* node = &nodes_.front();
-  while (node->condition != nullptr) {
-    const Result<std::int64_t> holds = node->condition->evaluate(values);
-    node = &nodes_[holds.ok() && *holds != 0 ? node->yes : node->no];
+  while (node->kind != Node::Kind::leaf) {
+    bool is_yes = false;
+    if (node->kind == Node::Kind::threshold) {
+      const bool is_bytes = node->slot == names_.bytes_slot();
+      is_yes = (is_bytes ? bytes : slots[node->slot]) <= node->last;
+    } else {
+      is_yes = holds(*node->condition, slots, bytes);
+    }
+    node = &nodes_[is_yes ? node->yes : node->no];
   }
   return node->yes;
 }

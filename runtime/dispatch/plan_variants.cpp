@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
@@ -17,6 +18,9 @@ namespace {
 // Of kMaxPlanVariants. The rest is the ladder's.
 constexpr std::size_t kMaxTuned = 4, kMaxOfRules = 4;
 constexpr std::size_t kMaxPoints = 32;  // of the ranges, at which the ladder is looked at
+// Tuned problems that count. More could not change much: they are for at most kMaxTuned variants
+// and DispatchTable::kMaxRows rows. So a plan takes as long however many problems were tuned.
+constexpr std::size_t kMaxPicks = 64;
 
 constexpr const char* kOtherBuild = ", with another build of the same variant";
 
@@ -59,12 +63,13 @@ Result<std::vector<Problem>> plan_points(const PlanRequest& request,
       return;
     }
     const bool known = std::ranges::find(points, point->slots, &Problem::slots) != points.end();
-    if (!known && points.size() < kMaxPoints) points.push_back(*std::move(point));
+    if (!known) points.push_back(*std::move(point));
   };
   add([](const DimRange& range, std::size_t) { return range.high; });
   add([](const DimRange& range, std::size_t) { return range.low; });
   add([](const DimRange& range, std::size_t) { return between(range, 0.5); });
   for (const TunedEntry* entry : tuned) {
+    if (points.size() == kMaxPoints) break;
     add([&](const DimRange& range, std::size_t slot) {
       return std::clamp(entry->problem.slots[slot], range.low, range.high);
     });
@@ -115,25 +120,44 @@ class PlanLoader {
            !request_.evidence.failed.find(here_, op_.full_name(), name).has_value();
   }
 
-  // Those that are near a shape in the ranges; the nearest to the middle of the ranges first.
+  // Those that are near a shape in the ranges; the nearest to the middle of the ranges first, at
+  // most kMaxPicks.
   void find_picks() {
-    std::vector<std::pair<double, const TunedEntry*>> near;
-    for (const TunedEntry* entry : usable_picks(request_.binding, info_, request_.evidence)) {
-      Slots nearest = entry->problem.slots;
-      double from_middle = same_presence(op_, request_.binding.slots, nearest) ? 0 : kOtherPresence;
-      std::size_t index = 0;
-      for (const Dim& dim : op_.dims) {
-        if (dim.kind == DimKind::fixed) continue;
-        const DimRange& range = request_.ranges[index++];
-        if (range.low > range.high) continue;
-        std::int64_t& value = nearest[std::size_t(dim.slot)];
-        from_middle += std::abs(log_extent(value) - log_extent(between(range, 0.5)));
-        value = std::clamp(value, range.low, range.high);
-      }
-      if (is_near(op_, entry->problem.slots, nearest)) near.emplace_back(from_middle, entry);
+    struct Range {
+      std::size_t slot;
+      DimRange range;
+      double middle;  // as log_extent()
+      bool counts;    // it must be near: it has no default
+    };
+    std::vector<Range> ranges;
+    std::size_t index = 0;
+    for (const Dim& dim : op_.dims) {
+      if (dim.kind == DimKind::fixed) continue;
+      const DimRange& range = request_.ranges[index++];
+      if (range.low > range.high) continue;
+      ranges.push_back(
+          {std::size_t(dim.slot), range, log_extent(between(range, 0.5)), !dim.fallback});
     }
-    std::ranges::stable_sort(near, {}, &std::pair<double, const TunedEntry*>::first);
-    for (const auto& [distance, entry] : near) picks_.push_back(entry);
+    const std::vector<const TunedEntry*> usable =
+        request_.evidence.tuned.usable(request_.binding, here_);
+    std::vector<std::pair<double, std::size_t>> near;  // with the place in `usable`
+    for (std::size_t place = 0; place < usable.size(); ++place) {
+      const Slots& slots = usable[place]->problem.slots;
+      const bool is_near = std::ranges::all_of(ranges, [&](const Range& one) {
+        const std::int64_t value = slots[one.slot];
+        return !one.counts ||
+               is_near_extent(value, std::clamp(value, one.range.low, one.range.high));
+      });
+      if (!is_near) continue;
+      double from_middle = same_presence(op_, request_.binding.slots, slots) ? 0 : kOtherPresence;
+      for (const Range& one : ranges)
+        from_middle += std::abs(log_extent(slots[one.slot]) - one.middle);
+      near.emplace_back(from_middle, place);
+    }
+    // Of equally near ones the first; the order of all others does not matter.
+    const std::size_t kept = std::min(near.size(), kMaxPicks);
+    std::ranges::partial_sort(near, near.begin() + static_cast<std::ptrdiff_t>(kept));
+    for (std::size_t i = 0; i < kept; ++i) picks_.push_back(usable[near[i].second]);
   }
 
   void find_rules() {
@@ -150,10 +174,12 @@ class PlanLoader {
       if (!is_usable(*request_.only) || !may_run(*request_.only)) return {};
       return {{*request_.only, true}};
     }
+    std::vector<Variant> usable;
+    std::ranges::copy_if(ladder_, std::back_inserter(usable),
+                         [this](const Variant& variant) { return is_usable(variant); });
     std::vector<Wanted> ladder;
-    const auto usable = [this](const Variant& variant) { return is_usable(variant); };
     for (const Problem& point : points_) {
-      for (Variant& variant : default_variants(point, ladder_, info_.limits, usable)) {
+      for (Variant& variant : default_variants(point, usable, info_.limits)) {
         add(ladder, {std::move(variant), true});
       }
     }
@@ -261,6 +287,7 @@ class PlanLoader {
 
   void add_rows(PlanVariants& result) const {
     for (const TunedEntry* entry : picks_) {
+      if (result.rows.size() == DispatchTable::kMaxRows) return;
       const std::size_t place = place_of(entry->variant, result);
       if (place == result.variants.size()) continue;
       const bool other_build = is_other_build(*entry, *result.variants[place]);

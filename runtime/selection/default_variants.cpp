@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <utility>
 
 #include "selection/admission.h"
 
@@ -22,19 +23,24 @@ Problem with_odd_strides(Problem problem) {
 }  // namespace
 
 std::vector<Variant> default_variants(const Problem& problem, std::span<const Variant> ladder,
-                                      const DeviceLimits& device,
-                                      const std::function<bool(const Variant&)>& usable) {
+                                      const DeviceLimits& device) {
   std::vector<Variant> found;
-  const auto add_first = [&](const Problem& point, bool any_pointer) {
+  const auto add = [&](const Variant& variant) {
+    if (std::ranges::find(found, variant) == found.end()) found.push_back(variant);
+  };
+  // The first that serves the point, unless only any pointer is asked for, and the first that also
+  // takes any pointer.
+  const auto add_first = [&](const Problem& point, bool only_any_pointer) {
+    bool is_served = only_any_pointer;
     for (const Variant& variant : ladder) {
-      if (!usable(variant) || !may_serve(point, variant, device)) continue;
-      if (any_pointer && !accepts_any_pointer(point, variant, device)) continue;
-      if (std::ranges::find(found, variant) == found.end()) found.push_back(variant);
+      if (!may_serve(point, variant, device)) continue;
+      if (!std::exchange(is_served, true)) add(variant);
+      if (!accepts_any_pointer(point, variant, device)) continue;
+      add(variant);
       return;
     }
   };
   add_first(problem, false);
-  add_first(problem, true);
   add_first(with_odd_strides(problem), true);
   return found;
 }

@@ -2,7 +2,6 @@
 
 #pragma once
 
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -12,12 +11,10 @@
 
 namespace mgtune {
 
-// The first variants of `ladder` (default_ladder()) that serve the problem: as it is, for any
-// pointers that a caller may pass, and for any pointers with odd strides. The last is what runs if
-// all others refuse. Each variant once; fewer if no variant serves one of the three. Variants that
-// are not `usable` do not count.
+// The first variants of `ladder` (default_ladder(), or a part of it) that serve the problem: as it
+// is, for any pointers that a caller may pass, and for any pointers with odd strides. The last is
+// what runs if all others refuse. Each variant once; fewer if none serves one of the three.
 std::vector<Variant> default_variants(const Problem& problem, std::span<const Variant> ladder,
-                                      const DeviceLimits& device,
-                                      const std::function<bool(const Variant&)>& usable);
+                                      const DeviceLimits& device);
 
 }  // namespace mgtune

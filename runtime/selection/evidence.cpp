@@ -34,7 +34,7 @@ std::size_t method_rank(const std::string& method, double fastest_ns) {
   return 2 + static_cast<std::size_t>(found - kMethods.begin());
 }
 
-std::vector<TunedEntry> decode_tuned(const Operator& op, const std::vector<TunedView>& rows) {
+std::vector<TunedEntry> decode_tuned(const Operator& op, std::span<const TunedView> rows) {
   struct Kept {
     std::size_t place, rank;
     std::int64_t sweep;
@@ -78,13 +78,6 @@ Status check_offered(const Operator& op, std::span<const TunedView> tuned) {
     MGTUNE_TRY(check_variant(op, row.tuned.variant).with_context(pick));
   }
   return {};
-}
-
-bool same_dtypes_and_flags(const Operator& op, const Slots& a, const Slots& b) {
-  const auto same = [&](const auto& name) {
-    return a[std::size_t(name.slot)] == b[std::size_t(name.slot)];
-  };
-  return std::ranges::all_of(op.dtypes, same) && std::ranges::all_of(op.flags, same);
 }
 
 }  // namespace mgtune

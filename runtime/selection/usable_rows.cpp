@@ -61,11 +61,13 @@ bool offers(const Operator& op, const std::string& problem, const std::string& v
 RowUse use_of(const TunedView& row, Catalog& catalog, const FailedVariants& failed) {
   const Result<const Operator*> op = catalog.find_operator(row.op);
   if (!op.ok()) return without_operator(row.op);
-  if (!offers(**op, row.problem, row.tuned.variant)) return RowUse::not_offered;
+  const Result<ProblemValues> words = parse_assignments(row.problem);
+  if (!words.ok()) return RowUse::not_offered;
+  const Result<Problem> problem = bind_problem(**op, *words);
+  const Result<Variant> variant = parse_variant(**op, row.tuned.variant);
+  if (!problem.ok() || !variant.ok()) return RowUse::not_offered;
   if (failed.find(row.gpu, row.op, row.tuned.variant)) return RowUse::failed;
-  const Variant variant = *parse_variant(**op, row.tuned.variant);
-  const Problem problem = *bind_problem(**op, *parse_assignments(row.problem));
-  const bool is_admitted = may_serve(problem, variant, device_of(row.gpu).limits);
+  const bool is_admitted = may_serve(*problem, *variant, device_of(row.gpu).limits);
   return is_admitted ? RowUse::usable : RowUse::not_admissible;
 }
 

@@ -12,12 +12,6 @@
 namespace mgtune {
 namespace {
 
-bool same_static_dims(const Operator& op, const Slots& a, const Slots& b) {
-  return std::ranges::all_of(op.dims, [&](const Dim& dim) {
-    return dim.kind != DimKind::fixed || a[std::size_t(dim.slot)] == b[std::size_t(dim.slot)];
-  });
-}
-
 std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
 class Candidates {
@@ -66,37 +60,15 @@ double dims_distance(const Operator& op, const Slots& a, const Slots& b) {
 
 bool is_near(const Operator& op, const Slots& tuned, const Slots& problem) {
   return std::ranges::all_of(op.dims, [&](const Dim& dim) {
-    if (dim.kind == DimKind::fixed || dim.fallback) return true;
     const auto slot = std::size_t(dim.slot);
-    const auto a = static_cast<double>(std::max<std::int64_t>(tuned[slot], 1));
-    const auto b = static_cast<double>(std::max<std::int64_t>(problem[slot], 1));
-    return b <= a * kNearFactor && a <= b * kNearFactor;
+    return dim.kind == DimKind::fixed || dim.fallback || is_near_extent(tuned[slot], problem[slot]);
   });
 }
 
-bool same_presence(const Operator& op, const Slots& a, const Slots& b) {
-  return std::ranges::all_of(op.tensors, [&](const Tensor& tensor) {
-    return tensor.has_slot < 0 ||
-           a[std::size_t(tensor.has_slot)] == b[std::size_t(tensor.has_slot)];
-  });
-}
-
-std::vector<const TunedEntry*> usable_picks(const Binding& binding, const DeviceInfo& device,
-                                            const Evidence& evidence) {
-  const GpuRecord here = gpu_record(device);
-  const Operator& op = *binding.op;
-  std::vector<const TunedEntry*> picks;
-  for (const TunedEntry& entry : evidence.tuned) {
-    const Slots& slots = entry.problem.slots;
-    if (entry.emulation() != here.emulation || !is_same_gpu(entry.gpu, here)) continue;
-    if (!same_dtypes_and_flags(op, binding.slots, slots)) continue;
-    if (same_static_dims(op, binding.slots, slots)) picks.push_back(&entry);
-  }
-  // clang-tidy 14 cannot read std::ranges::stable_partition of GCC's library.
-  std::stable_partition(picks.begin(), picks.end(), [&](const TunedEntry* entry) {
-    return same_presence(op, binding.slots, entry->problem.slots);
-  });
-  return picks;
+bool is_near_extent(std::int64_t tuned, std::int64_t dim) {
+  const auto a = static_cast<double>(std::max<std::int64_t>(tuned, 1));
+  const auto b = static_cast<double>(std::max<std::int64_t>(dim, 1));
+  return b <= a * kNearFactor && a <= b * kNearFactor;
 }
 
 std::shared_ptr<const Rules> rules_for(const Binding& binding, const DeviceInfo& device,
@@ -128,7 +100,7 @@ std::vector<SelectedVariant> select_variants(const Problem& problem, const Devic
   const Operator& op = *problem.op;
   Candidates candidates(problem, device, evidence);
   std::vector<std::pair<double, const TunedEntry*>> near;
-  for (const TunedEntry* entry : usable_picks(problem.binding(), device, evidence)) {
+  for (const TunedEntry* entry : evidence.tuned.usable(problem.binding(), gpu_record(device))) {
     if (!is_near(op, entry->problem.slots, problem.slots)) continue;
     near.emplace_back(dims_distance(op, entry->problem.slots, problem.slots), entry);
   }

@@ -55,17 +55,10 @@ std::vector<SelectedVariant> select_variants(const Problem& problem, const Devic
 // Dims with a default, such as strides, do not count.
 inline constexpr double kNearFactor = 1.5;
 bool is_near(const Operator& op, const Slots& tuned, const Slots& problem);
-
-// The picks that may serve problems of the binding on the device: those of this GPU, dtypes, flags
-// and static dims. One with other optional tensors comes behind those with the same ones.
-std::vector<const TunedEntry*> usable_picks(const Binding& binding, const DeviceInfo& device,
-                                            const Evidence& evidence);
+bool is_near_extent(std::int64_t tuned, std::int64_t dim);  // of one dim
 
 // Sum over dynamic and hint dims of |log2 a - log2 b|.
 double dims_distance(const Operator& op, const Slots& a, const Slots& b);
-
-// Whether two problems of an operator have the same optional tensors.
-bool same_presence(const Operator& op, const Slots& a, const Slots& b);
 
 // The rules of steps 3 and 4: those of this GPU, otherwise those of the most similar one, that were
 // fitted to problems with the dtypes and flags of the binding. Null if there are none.

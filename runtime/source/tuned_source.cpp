@@ -106,13 +106,25 @@ Operators operators_of(const TunedSource& source, Catalog& catalog) {
   return operators;
 }
 
-// Leaves out the rows that cannot be used here. `op`: only rows of this operator; "": all rows.
-void leave_out_unusable(const std::string& path, const std::string& op,
-                        const FailedVariants& failed, Catalog& catalog, TunedSource& source) {
+// Decodes the rows of a database. Those of a table are judged again when their operator is asked
+// for, because only then the user's failures are known.
+void decode_rows(Catalog& catalog, TunedSource& source) {
+  if (source.is_table) return;
+  for (const auto& [name, op] : operators_of(source, catalog)) {
+    source.decoded.emplace(name, decode_tuned(*op, source.rows));
+  }
+}
+
+// Leaves out the rows from place `begin` on that cannot be used here. `op`: only rows of this
+// operator; "": all rows.
+void leave_out_unusable(const std::string& path, const std::string& op, std::size_t begin,
+                        Catalog& catalog, TunedSource& source) {
   LeftOutRows left_out;
-  std::erase_if(source.rows, [&](const TunedView& row) {
-    return (op.empty() || row.op == op) && left_out.leaves_out(row, catalog, failed);
-  });
+  const auto is_unusable = [&](const TunedView& row) {
+    return (op.empty() || row.op == op) && left_out.leaves_out(row, catalog, source.failed);
+  };
+  const auto first = source.rows.begin() + static_cast<std::ptrdiff_t>(begin);
+  source.rows.erase(std::remove_if(first, source.rows.end(), is_unusable), source.rows.end());
   for (const std::string& sentence : left_out.sentences()) {
     note(path.empty() ? sentence : fmt::format("{}: {}", path, sentence), source);
   }
@@ -134,7 +146,7 @@ Result<std::vector<FailureView>> read_failures(const std::string& path) {
 }
 
 void judge_database(const std::string& path, Catalog& catalog, TunedSource& source) {
-  leave_out_unusable(path, "", FailedVariants(source.failed), catalog, source);
+  leave_out_unusable(path, "", 0, catalog, source);
   source.text = counted_text(path, source.rows.size());
 }
 
@@ -158,7 +170,7 @@ Result<TunedSource> read_own_database(const std::string& path, Catalog& catalog)
 
 TunedSource source_of(const std::string& path, TableFile file, Catalog& catalog) {
   TunedSource source;
-  source.needs_user_failures = true;
+  source.is_table = true;
   if (file.pack) {
     for (PackedRules& rules : file.pack->rules) {
       source.rules.add_text(rules.op, path + ": its rules of " + rules.op, std::move(rules.text));
@@ -168,7 +180,7 @@ TunedSource source_of(const std::string& path, TableFile file, Catalog& catalog)
   // A program that does not know an operator does not miss its rows, so nothing is printed.
   source.notes = std::move(file.notes);
   for (TunedTableRow& row : file.rows) source.rows.push_back(std::move(row.view));
-  leave_out_unusable(path, "", {}, catalog, source);
+  leave_out_unusable(path, "", 0, catalog, source);
   source.text = counted_text(path, source.rows.size());
   if (file.pack) {
     const std::size_t builds = file.pack->builds.size();
@@ -262,9 +274,10 @@ Result<TunedSource> open_default_sources(Catalog& catalog) {
 Result<TunedSource> open_tuned_sources(const std::string& named, Catalog& catalog,
                                        const DeviceInfo& device) {
   const std::string path = only_source(named);
-  if (path.empty()) return open_default_sources(catalog);
-  Result<TunedSource> source = read_tuned_source(path, catalog, device);
-  if (source.ok() || source.status().code() != StatusCode::not_found) return source;
+  Result<TunedSource> source =
+      path.empty() ? open_default_sources(catalog) : read_tuned_source(path, catalog, device);
+  if (source.ok()) decode_rows(catalog, *source);
+  if (source.ok() || path.empty() || source.status().code() != StatusCode::not_found) return source;
   TunedSource none;
   none.text = path + " does not exist";
   return none;
@@ -284,27 +297,32 @@ std::vector<FailureView> user_failures(std::vector<std::string>& notes) {
   return {};
 }
 
-Evidence evidence_of(const Operator& op, Catalog& catalog, TunedSource& source) {
+std::shared_ptr<const Evidence> evidence_of(const Operator& op, Catalog& catalog,
+                                            TunedSource& source) {
   const std::string name = op.full_name();
-  if (std::exchange(source.needs_user_failures, false)) {
+  std::shared_ptr<const Evidence>& known = source.evidence[name];
+  if (known != nullptr) return known;
+  if (source.is_table && !std::exchange(source.has_user_failures, true)) {
     std::vector<std::string> notes;
     source.failed.add(user_failures(notes));
     note_once(std::move(notes), source);
   }
-  const auto [rules, is_new] = source.loaded_rules.try_emplace(name);
-  if (is_new) {
-    add_installed(op, source);
-    leave_out_unusable("", name, FailedVariants(source.failed), catalog, source);
-    RuleFiles::Loaded loaded = source.rules.load(op);
-    note_once(std::move(loaded.failures), source);
-    for (Rules& one : loaded.rules) {
-      rules->second.push_back(std::make_shared<const Rules>(std::move(one)));
-    }
+  // The rows of a database were judged with its failures when it was opened.
+  const std::size_t judged = source.is_table ? 0 : source.rows.size();
+  add_installed(op, source);
+  leave_out_unusable("", name, judged, catalog, source);
+  auto evidence = std::make_shared<Evidence>();
+  const auto decoded = source.decoded.find(name);
+  const bool is_decoded = decoded != source.decoded.end();
+  if (is_decoded) evidence->tuned = std::move(decoded->second);
+  evidence->tuned.add(decode_tuned(op, std::span(source.rows).subspan(is_decoded ? judged : 0)));
+  evidence->failed = source.failed;
+  RuleFiles::Loaded loaded = source.rules.load(op);
+  note_once(std::move(loaded.failures), source);
+  for (Rules& one : loaded.rules) {
+    evidence->rules.push_back(std::make_shared<const Rules>(std::move(one)));
   }
-  Evidence evidence(decode_tuned(op, source.rows));
-  evidence.failed = source.failed;
-  evidence.rules = rules->second;
-  return evidence;
+  return known = std::move(evidence);
 }
 
 void add_installed(const Operator& op, TunedSource& source) {

@@ -43,9 +43,10 @@ struct TunedSource {
   RuleFiles rules;                            // in the pack, beside the file, installed
   // A table or a pack does not say which variants are wrong, so the failures in the user's own
   // database count too. They are read when the first operator is asked for.
-  bool needs_user_failures = false;
+  bool is_table = false, has_user_failures = false;
+  std::map<std::string, Picks> decoded;  // by operator; see decode_rows()
   // Of the operators that were asked for.
-  std::map<std::string, std::vector<std::shared_ptr<const Rules>>> loaded_rules;
+  std::map<std::string, std::shared_ptr<const Evidence>> evidence;
 };
 
 // The tuned table in a file, and the builds if it is a pack.
@@ -70,7 +71,8 @@ Result<TunedSource> read_tuned_source(const std::string& path, Catalog& catalog,
 // empty.
 Result<TunedSource> open_default_sources(Catalog& catalog);
 
-// Opens `named`, or the default sources if it is empty. A file that does not exist counts as empty.
+// Opens `named`, or the default sources if it is empty, and decodes the rows of a database, so that
+// no plan has to. A file that does not exist counts as empty.
 Result<TunedSource> open_tuned_sources(const std::string& named, Catalog& catalog,
                                        const DeviceInfo& device);
 
@@ -79,8 +81,10 @@ Result<TunedSource> open_tuned_sources(const std::string& named, Catalog& catalo
 std::vector<FailureView> user_failures(std::vector<std::string>& notes);
 
 // Everything that the source knows of the operator: its rows and those of installed tables without
-// the ones that cannot be used here, what failed, and rules. The operator must outlive it.
-Evidence evidence_of(const Operator& op, Catalog& catalog, TunedSource& source);
+// the ones that cannot be used here, what failed, and rules. It is put together when the operator
+// is first asked for; after that, this is a look-up. The operator must outlive it.
+std::shared_ptr<const Evidence> evidence_of(const Operator& op, Catalog& catalog,
+                                            TunedSource& source);
 
 // Adds the rows of `more` for GPUs and problems for which `rows` has none.
 void add_rows(std::vector<TunedView> more, std::vector<TunedView>& rows);

@@ -1,6 +1,6 @@
 // What a launch costs on the host besides the kernel: the look-up, the launch-time expressions, the
 // checks and the argument block, on a device that does nothing. The bound to keep: 200 ns. The
-// look-up alone, and planning, which happens once.
+// look-up alone, with a bound of 50 ns, and planning, which happens once.
 
 #include <benchmark/benchmark.h>
 
@@ -11,6 +11,7 @@
 #include "dispatch/dispatch_table.h"
 #include "dispatch/plan.h"
 #include "tests/helpers/operators/toy_operators.h"
+#include "tests/helpers/tuned_database.h"
 
 namespace mgtune {
 namespace {
@@ -55,6 +56,27 @@ void MakePlan(benchmark::State& state) {
 }
 BENCHMARK(MakePlan)->Arg(0)->Arg(32)->Unit(benchmark::kMicrosecond);
 
+// What mgr_plan does besides loading, which the fake device does in no time, with so many tuned
+// problems of the operator in the database, for 100 values of the static dim or all for the plan's
+// own. The bound to keep: 1 ms.
+void PlanFromDatabase(benchmark::State& state) {
+  TunedDatabase database(state.range(0), state.range(1));
+  for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(database.plan());
+}
+BENCHMARK(PlanFromDatabase)
+    ->ArgNames({"problems", "bindings"})
+    ->Args({100, 100})
+    ->Args({10'000, 100})
+    ->Args({10'000, 1})
+    ->Unit(benchmark::kMicrosecond);
+
+// What mgr_open reads of such a database.
+void OpenDatabase(benchmark::State& state) {
+  TunedDatabase database(state.range(0), 100);
+  for ([[maybe_unused]] auto _ : state) database.open();
+}
+BENCHMARK(OpenDatabase)->Arg(100)->Arg(10'000)->Unit(benchmark::kMillisecond);
+
 // Which of four variants serves the dims.
 void LookUpVariant(benchmark::State& state) {
   const NormPlan norm(state.range(0));
@@ -66,12 +88,10 @@ void LookUpVariant(benchmark::State& state) {
   std::vector<std::int64_t> slots = tuned_rows.front().slots;
   const auto rows_slot = std::size_t(norm.op.dims.front().slot);
   const std::vector<std::int64_t> rows = random_rows();
-  DispatchTable::Distances distances;
   std::size_t next = 0;
   for ([[maybe_unused]] auto _ : state) {
     slots[rows_slot] = rows[next++ % rows.size()];
-    table.measure(slots, distances);
-    benchmark::DoNotOptimize(table.pop_nearest(distances));
+    benchmark::DoNotOptimize(table.find(slots));
   }
 }
 BENCHMARK(LookUpVariant)->Arg(4)->Arg(16)->Arg(32);

@@ -16,7 +16,7 @@ std::vector<GpuRecord> recorded_gpus(const Evidence& evidence) {
   const auto add = [&](const GpuRecord& gpu) {
     if (find_same_gpu(gpus, gpu) == gpus.size()) gpus.push_back(gpu);
   };
-  for (const TunedEntry& entry : evidence.tuned) add(entry.gpu);
+  for (const TunedEntry& entry : evidence.tuned.all()) add(entry.gpu);
   for (const std::shared_ptr<const Rules>& rules : evidence.rules) add(rules->gpu);
   return gpus;
 }
@@ -60,7 +60,8 @@ Status find_explained_gpu(const std::string& word, const std::vector<GpuRecord>&
 Result<SelectionReport> explain(const ExplainRequest& request, Catalog& catalog) {
   MGTUNE_ASSIGN(const Operator* const op, only_operator(catalog, request.kernel));
   MGTUNE_ASSIGN(TunedSource source, open_source(request.database, catalog));
-  const Evidence evidence = evidence_of(*op, catalog, source);
+  const std::shared_ptr<const Evidence> known = evidence_of(*op, catalog, source);
+  const Evidence& evidence = *known;
   SelectionReport report;
   report.source = source_lines(source, op->full_name());
   report.notes = std::move(source.notes);

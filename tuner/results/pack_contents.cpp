@@ -138,10 +138,10 @@ std::vector<Problem> shapes_for_defaults(const Binding& binding,
 // Adds the builds that plans of one operator on one GPU may need.
 Status add_builds(const DeviceInfo& device, const Evidence& evidence, WantedBuilds& builds) {
   std::set<std::string> bindings;
-  for (const TunedEntry& bound : evidence.tuned) {
+  for (const TunedEntry& bound : evidence.tuned.all()) {
     const Binding binding = bound.problem.binding();
     if (!bindings.insert(binding.text()).second) continue;
-    const std::vector<const TunedEntry*> picks = usable_picks(binding, device, evidence);
+    const std::vector<const TunedEntry*> picks = evidence.tuned.usable(binding, gpu_record(device));
     for (const TunedEntry* pick : picks) {
       MGTUNE_TRY(add_build(binding, pick->variant, device, builds));
     }
@@ -151,9 +151,8 @@ Status add_builds(const DeviceInfo& device, const Evidence& evidence, WantedBuil
       }
     }
     const std::vector<Variant> ladder = default_ladder(binding, device.limits);
-    const auto any = [](const Variant&) { return true; };
     for (const Problem& shape : shapes_for_defaults(binding, picks)) {
-      for (const Variant& variant : default_variants(shape, ladder, device.limits, any)) {
+      for (const Variant& variant : default_variants(shape, ladder, device.limits)) {
         MGTUNE_TRY(add_build(binding, variant, device, builds));
       }
     }

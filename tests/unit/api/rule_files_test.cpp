@@ -86,8 +86,8 @@ TEST_F(RuleFilesTest, EvidenceOfAnOperatorHasThem) {
   { ASSERT_TRUE(Store::open(folder_.file("results.db"), Store::Mode::read_write).ok()); }
   TunedSource source = *read_tuned_source(folder_.file("results.db"), catalog_);
   const Operator& op = **catalog_.find_operator("rmsnorm.add_forward");
-  EXPECT_EQ(evidence_of(op, catalog_, source).rules.size(), 1U);
-  EXPECT_EQ(evidence_of(op, catalog_, source).rules.size(), 1U) << "read once, there each time";
+  EXPECT_EQ(evidence_of(op, catalog_, source)->rules.size(), 1U);
+  EXPECT_EQ(evidence_of(op, catalog_, source)->rules.size(), 1U) << "read once, there each time";
 }
 
 class FailuresTest : public StoreTest {

@@ -68,6 +68,41 @@ TEST_F(PlanRulesTest, HoldsOnlyWhatItsRangesReach) {
   EXPECT_EQ(both.leaves().size(), 2);
 }
 
+// The leaf of every shape is that of the conditions as they are written, whether the plan compares
+// with a threshold or evaluates them.
+class PlanRulesThresholds : public PlanRulesTest {
+ protected:
+  // `evaluated`: how many conditions stay as they are.
+  void expect_same_leaves(const std::string& condition, std::size_t evaluated) {
+    auto rules = std::make_shared<Rules>(*toy_rules(op_, device_.info()));
+    rules->nodes.front().condition = must(RuleNames(op_).parse(condition, ValueType::boolean));
+    const PlanRules here(rules, binding_, {{1, 5000}, kDefaultRange}, device_.info());
+    EXPECT_EQ(here.evaluated_conditions(), evaluated) << condition;
+    for (std::int64_t rows = 1; rows <= 5000; ++rows) {
+      const Problem problem = must(complete(binding_, {{"rows", rows}}));
+      const RuleNode& wanted = rules->leaf_of(RuleNames(op_).values(
+          problem, device_.info().limits, bandwidth_for(device_.info(), *rules)));
+      ASSERT_EQ(here.leaves().at(here.find(problem.slots)), &wanted) << condition << ' ' << rows;
+    }
+  }
+};
+
+TEST_F(PlanRulesThresholds, AConditionThatChangesOnceIsAComparison) {
+  expect_same_leaves("120 * bytes <= device.l2_bytes", 0);
+  expect_same_leaves("120 * bytes > device.l2_bytes", 0);
+  expect_same_leaves("rows < 17 * device.sm_count", 0);
+  expect_same_leaves("rows * 64 >= 10000 || bytes > 7000", 0);
+  expect_same_leaves("rows == 1", 0);
+  expect_same_leaves("rows >= 5000", 0);
+}
+
+TEST_F(PlanRulesThresholds, OneThatChangesMoreThanOnceIsEvaluated) {
+  expect_same_leaves("rows % 3 == 0", 1);
+  expect_same_leaves("rows == 77", 1);
+  expect_same_leaves("ceil_div(rows, device.sm_count) * device.sm_count - rows < 60", 1);
+  expect_same_leaves("bytes == 512 * 1024", 1);
+}
+
 TEST_F(PlanRulesTest, StrictRefusesRulesOfAnotherGpu) {
   DeviceInfo other = device_.info();
   other.name = "Fake H100";

@@ -222,10 +222,11 @@ TEST_F(SelectionTest, DecodesRowsAndLeavesOutWhatTheOperatorNoLongerOffers) {
   TunedView foreign = view("rows=4 hidden=64 T=f32", "row THREADS=64 VEC=4", "rotating", 1);
   foreign.op = "other.op";
   const std::vector<TunedEntry> entries = decode_tuned(
-      op_, {view("rows=4 hidden=64 T=f32", "row THREADS=64 VEC=4", "rotating", 7),
-            view("rows=4 hidden=64 T=f32", "row THREADS=64 VEC=8", "rotating", 7),
-            view("rows=5 hidden=64 T=f64", "row THREADS=64 VEC=4", "rotating", 7),
-            view("rows=6 columns=64 T=f32", "row THREADS=64 VEC=4", "rotating", 7), foreign});
+      op_, std::vector<TunedView>{
+               view("rows=4 hidden=64 T=f32", "row THREADS=64 VEC=4", "rotating", 7),
+               view("rows=4 hidden=64 T=f32", "row THREADS=64 VEC=8", "rotating", 7),
+               view("rows=5 hidden=64 T=f64", "row THREADS=64 VEC=4", "rotating", 7),
+               view("rows=6 columns=64 T=f32", "row THREADS=64 VEC=4", "rotating", 7), foreign});
   ASSERT_EQ(entries.size(), 1U);
   EXPECT_EQ(entries[0].problem.text(), "rows=4 hidden=64 T=f32");
   EXPECT_EQ(entries[0].median_ns, 7);
@@ -235,9 +236,11 @@ TEST_F(SelectionTest, DecodesRowsAndLeavesOutWhatTheOperatorNoLongerOffers) {
 TEST_F(SelectionTest, DecodesOneMethodPerProblem) {
   const auto decoded = [&](double graph_ns) {
     return decode_tuned(
-        op_, {view("rows=4 hidden=64 T=f32", "row THREADS=64 VEC=4", "graph", graph_ns),
-              view("rows=4 hidden=64 T=f32", "row THREADS=32 VEC=4", "rotating", 25'000),
-              view("rows=4 hidden=64 T=f32", "row THREADS=128 VEC=4", "rotating_events", 30'000)});
+        op_,
+        std::vector<TunedView>{
+            view("rows=4 hidden=64 T=f32", "row THREADS=64 VEC=4", "graph", graph_ns),
+            view("rows=4 hidden=64 T=f32", "row THREADS=32 VEC=4", "rotating", 25'000),
+            view("rows=4 hidden=64 T=f32", "row THREADS=128 VEC=4", "rotating_events", 30'000)});
   };
   ASSERT_EQ(decoded(21'000).size(), 1U);
   EXPECT_EQ(decoded(21'000)[0].median_ns, 25'000);
@@ -247,9 +250,10 @@ TEST_F(SelectionTest, DecodesOneMethodPerProblem) {
 TEST_F(SelectionTest, PrefersWhatWholeTokensDecided) {
   const auto entries = decode_tuned(
       op_,
-      {view("rows=4 hidden=64 T=f32", "row THREADS=64 VEC=4", "graph", 9'000),
-       view("rows=4 hidden=64 T=f32", "row THREADS=32 VEC=4", std::string(kTokenMethod), 9'500),
-       view("rows=4 hidden=64 T=f32", "row THREADS=128 VEC=4", "rotating", 9'200)});
+      std::vector<TunedView>{
+          view("rows=4 hidden=64 T=f32", "row THREADS=64 VEC=4", "graph", 9'000),
+          view("rows=4 hidden=64 T=f32", "row THREADS=32 VEC=4", std::string(kTokenMethod), 9'500),
+          view("rows=4 hidden=64 T=f32", "row THREADS=128 VEC=4", "rotating", 9'200)});
   ASSERT_EQ(entries.size(), 1U);
   EXPECT_EQ(entries[0].median_ns, 9'500);
 }

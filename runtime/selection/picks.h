@@ -1,0 +1,66 @@
+// Picks: the tuned rows of one operator, decoded once, and found by what a plan fixes: the GPU, the
+// dtypes, the flags and the static dims. So a plan looks at the rows that may serve it, however
+// many others there are. Copyable; const methods may run concurrently.
+
+#pragma once
+
+#include <cstddef>
+#include <initializer_list>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "family/problem.h"
+#include "family/variant.h"
+#include "store/records.h"
+
+namespace mgtune {
+
+// A tuned row decoded against its operator.
+struct TunedEntry {
+  Problem problem;
+  Variant variant;
+  GpuRecord gpu;
+  double median_ns = 0;
+  std::string build_sha256 = {};  // of the build that was measured
+  bool emulation() const { return gpu.emulation; }
+};
+
+class Picks {
+ public:
+  Picks() = default;
+  // NOLINTBEGIN(google-explicit-constructor): rows are picks
+  Picks(std::vector<TunedEntry> entries) { add(std::move(entries)); }
+  Picks(std::initializer_list<TunedEntry> entries) : Picks(std::vector(entries)) {}
+  // NOLINTEND(google-explicit-constructor)
+
+  // All must be of one operator. Pointers that usable() returned are then invalid.
+  void add(std::vector<TunedEntry> more);
+
+  std::span<const TunedEntry> all() const { return entries_; }
+
+  // Those that may serve problems of the binding on the GPU: those of this GPU with the same
+  // dtypes, flags and static dims. One with other optional tensors comes behind those with the same
+  // ones. What was emulated counts on the cpu device alone.
+  std::vector<const TunedEntry*> usable(const Binding& binding, const GpuRecord& gpu) const;
+
+ private:
+  struct Kind {
+    std::size_t gpu;  // a place in gpus_
+    Slots fixed;      // dtypes, flags and static dims
+    auto operator<=>(const Kind&) const = default;
+  };
+
+  std::vector<TunedEntry> entries_;
+  std::vector<GpuRecord> gpus_;
+  std::map<Kind, std::vector<std::size_t>> places_;  // in entries_
+};
+
+// Whether two bindings or problems of an operator have the same dtypes and flags.
+bool same_dtypes_and_flags(const Operator& op, const Slots& a, const Slots& b);
+
+// Whether two problems of an operator have the same optional tensors.
+bool same_presence(const Operator& op, const Slots& a, const Slots& b);
+
+}  // namespace mgtune
