@@ -1,6 +1,6 @@
-// Pack: a tuned table, rules and builds in one file with checksums. README.md specifies its bytes. Plain
-// data and pure functions, except that check_builds_run() asks the compiler of the cpu device.
-// PackedBuilds is immutable: any number of threads may call find().
+// Pack: a tuned table, rules and builds in one file with checksums. README.md specifies its bytes.
+// Plain data and pure functions, except that check_builds_run() asks the compiler of the cpu
+// device. PackedBuilds is immutable: any number of threads may call find().
 
 #pragma once
 
