@@ -6,9 +6,9 @@
 #include <map>
 #include <utility>
 
+#include "core/gzip.h"
 #include "exchange/bundle.h"
 #include "exchange/formats.h"
-#include "core/gzip.h"
 #include "store/record_json.h"
 
 namespace mgtune {

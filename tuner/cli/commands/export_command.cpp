@@ -8,11 +8,11 @@
 #include <set>
 
 #include "cli/command.h"
+#include "core/gzip.h"
 #include "core/text.h"
 #include "exchange/bundle.h"
 #include "exchange/collect_results.h"
 #include "exchange/formats.h"
-#include "core/gzip.h"
 #include "results/result_words.h"
 #include "results/stored_results.h"
 #include "system/file_system.h"

@@ -3,8 +3,8 @@
 
 #include <gmock/gmock.h>
 
-#include "exchange/formats.h"
 #include "core/gzip.h"
+#include "exchange/formats.h"
 #include "exchange/read_document.h"
 #include "tests/helpers/exchange_fixture.h"
 #include "tests/helpers/test_paths.h"
