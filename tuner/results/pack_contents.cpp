@@ -24,6 +24,7 @@
 #include "selection/gpu_similarity.h"
 #include "selection/variant_selection.h"
 #include "source/rule_files.h"
+#include "source/source_file.h"
 #include "source/tuned_source.h"
 #include "system/file_system.h"
 
@@ -160,6 +161,25 @@ Status add_builds(const DeviceInfo& device, const Evidence& evidence, WantedBuil
   return {};
 }
 
+// Those that a program reads with the source of the request.
+Result<RuleFiles> rule_files_of(const PackRequest& request) {
+  RuleFiles files;
+  const std::string named = request.table.empty() ? only_source(request.database) : request.table;
+  if (named.empty()) {
+    MGTUNE_ASSIGN(const std::string path, default_database_path());
+    files.add_folder(rules_folder_of(path));
+    files.add_installed();
+    return files;
+  }
+  MGTUNE_ASSIGN(const SourceFile file, read_source_file(named));
+  if (file.kind == SourceFile::Kind::pack) {
+    MGTUNE_ASSIGN(Pack pack, decode_pack(file.content));
+    for (PackedRules& rules : pack.rules) files.add_text(rules.op, named, std::move(rules.text));
+  }
+  files.add_folder(rules_folder_of(named));
+  return files;
+}
+
 // The rules of the operator among those of the pack. Their texts were read before.
 Result<std::vector<std::shared_ptr<const Rules>>> rules_of(const Operator& op,
                                                            const std::vector<PackedRules>& packed) {
@@ -212,15 +232,13 @@ Result<TunedText> tuned_text(const PackRequest& request, Catalog& catalog) {
 Result<std::vector<PackedRules>> packed_rules(const PackRequest& request,
                                               const std::vector<TunedTableRow>& rows,
                                               Catalog& catalog) {
-  MGTUNE_ASSIGN(const TunedSource source, request.table.empty()
-                                              ? open_source(request.database, catalog)
-                                              : read_tuned_source(request.table, catalog));
+  MGTUNE_ASSIGN(const RuleFiles files, rule_files_of(request));
   std::map<std::string, std::vector<GpuRecord>> gpus;  // by operator
   for (const TunedTableRow& row : rows) gpus[row.view.op].push_back(row.view.gpu);
   std::vector<PackedRules> packed;
   for (const auto& [name, tuned] : gpus) {
     MGTUNE_ASSIGN(const Operator* op, catalog.find_operator(name));
-    RuleFiles::Loaded loaded = source.rules.load(*op);
+    RuleFiles::Loaded loaded = files.load(*op);
     if (!loaded.failures.empty()) return corrupt(loaded.failures.front());
     for (std::size_t i = 0; i < loaded.rules.size(); ++i) {
       const bool is_wanted = std::ranges::any_of(
