@@ -9,6 +9,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "family/problem.h"
@@ -49,7 +50,9 @@ class Picks {
   struct Kind {
     std::size_t gpu;  // a place in gpus_
     Slots fixed;      // dtypes, flags and static dims
-    auto operator<=>(const Kind&) const = default;
+    bool operator<(const Kind& other) const {
+      return std::tie(gpu, fixed) < std::tie(other.gpu, other.fixed);
+    }
   };
 
   std::vector<TunedEntry> entries_;

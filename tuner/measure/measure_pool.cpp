@@ -192,7 +192,8 @@ bool MeasurePool::is_pending(std::int64_t request) const {
 Result<WorkReply> MeasurePool::measure(WorkRequest request, std::chrono::milliseconds extra_time) {
   const IdleCause cause(times_, GpuPhase::wait_decisive);
   decides_ = true;
-  Result<WorkReply> reply = wait_for(request.id, std::move(request), extra_time);
+  const std::int64_t id = request.id;
+  Result<WorkReply> reply = wait_for(id, std::move(request), extra_time);
   decides_ = false;
   return reply;
 }

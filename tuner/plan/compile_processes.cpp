@@ -65,13 +65,15 @@ std::size_t default_compile_processes(const std::string& root, std::size_t cores
   std::int64_t memory = available_memory(root);
   std::string group = own_group(root);
   while (true) {
-    const std::string folder = root + "/sys/fs/cgroup" + group;
+    std::string folder = root;
+    folder.append("/sys/fs/cgroup").append(group);
     limit = std::min(limit, std::ceil(cores_of(content_of(folder + "/cpu.max"))));
     memory = std::min(memory, bytes_of(content_of(folder + "/memory.max")));
     if (group.empty()) break;
     group.resize(group.rfind('/'));
   }
-  limit = std::min(limit, static_cast<double>(memory / kBytesPerProcess));
+  const std::int64_t by_memory = memory / kBytesPerProcess;
+  limit = std::min(limit, static_cast<double>(by_memory));
   return static_cast<std::size_t>(std::max(limit, 1.0));
 }
 

@@ -63,7 +63,9 @@ struct SweepShared {
 
   // The signal that asks this process to stop may reach the workers as well. A failure that comes
   // together with it says nothing about the variant or the machine.
-  Status interrupted_or(Status failure) const { return should_stop() ? Status() : failure; }
+  Status interrupted_or(Status failure) const {
+    return should_stop() ? Status() : std::move(failure);
+  }
 
   // The view's problem, as requests to workers name it.
   NamedProblem named_problem(const TunedView& view) const {
