@@ -69,7 +69,7 @@ def get_requires_for_build_editable(config_settings: Any = None) -> list[str]:
 
 # What every Linux of a manylinux tag has, see PEP 600 and auditwheel's policies.
 _SYSTEM_LIBRARIES = re.compile(
-    r"lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+)\.so\.\d+|ld-linux-[a-z0-9_-]+\.so\.\d+"
+    r"lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+|z)\.so\.\d+|ld-linux-[a-z0-9_-]+\.so\.\d+"
 )
 # The newest version of libstdc++'s symbols that the systems of each manylinux tag have.
 _LIBSTDCXX_OF_GLIBC = {
