@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "compiler/compiler.h"
+#include "core/sha256.h"
 #include "pack/pack.h"
 #include "tests/fuzz/mgr_seeds.h"
 #include "tests/helpers/test_folder.h"
