@@ -4,7 +4,7 @@
 
 build_packages=(g++ cmake ninja-build binutils nlohmann-json3-dev libfmt-dev libcli11-dev
   libsqlite3-dev zlib1g-dev)
-test_packages=(libgtest-dev libgmock-dev libbenchmark-dev pkg-config python3 gdb zsh fish)
+test_packages=(libgtest-dev libgmock-dev libbenchmark-dev pkg-config python3 gdb zsh fish ccache)
 lint_packages=(clang-format clang-tidy)
 fleet_packages=(slurm-wlm munge)  # a Slurm on this machine alone, for tests/fleet
 # For the archives, the ABI check and fuzzing.

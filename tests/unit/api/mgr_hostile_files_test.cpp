@@ -140,7 +140,7 @@ TEST_F(HostileFiles, TablesAreRefusedOrTables) {
   const std::string table = rmsnorm_table();
   EXPECT_EQ(use(table), MGR_OK);
   int accepted = 0;
-  const int rounds = in_long_lane(50'000, 1000);
+  const int rounds = in_long_lane(10'000, 1000);
   for (int i = 0; i < rounds && !HasFailure(); ++i) {
     // What no longer starts as a table is taken for a database, which it is not.
     accepted += use(mutated(table)) == MGR_OK ? 1 : 0;
@@ -175,7 +175,7 @@ TEST_F(HostileFiles, PacksAreRefusedOrPacks) {
   EXPECT_EQ(use(bytes), MGR_OK);
   const std::string fields = pack_fields(bytes);
   int accepted = 0;
-  const int rounds = in_long_lane(50'000, 1000);
+  const int rounds = in_long_lane(10'000, 1000);
   for (int i = 0; i < rounds && !HasFailure(); ++i) {
     const std::string damaged = mutated(bytes);
     EXPECT_EQ(use(damaged) == MGR_OK, damaged == bytes);
