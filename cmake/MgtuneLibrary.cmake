@@ -10,6 +10,9 @@
 add_library(mgtune_options INTERFACE)
 target_compile_options(mgtune_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
   -Wno-sign-conversion)
+# `assert` and GoogleTest write __FILE__ into the object: without the path of the checkout, a compiler
+# cache finds the objects of another clone.
+target_compile_options(mgtune_options INTERFACE -fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # g++ 12 sees overlapping copies and impossible sizes and unset members in "literal" + std::string when it optimizes:
   # https://gcc.gnu.org/PR105329, https://gcc.gnu.org/PR105651
