@@ -140,9 +140,10 @@ std::string joined(std::initializer_list<std::string> notes) {
   return text;
 }
 
-// A batch that uses every buffer set, if the method allows it.
+// A batch that uses every buffer set, if the method allows it. Long work with one set has nothing
+// to rotate, so a call is a batch.
 BatchSize size_for(BatchSize size, std::int64_t buffer_sets) {
-  size.min_calls = std::max(size.min_calls, buffer_sets);
+  size.min_calls = buffer_sets <= 1 ? 1 : std::max(size.min_calls, buffer_sets);
   return size;
 }
 

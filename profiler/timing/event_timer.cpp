@@ -16,8 +16,8 @@ constexpr BatchSize kEventBatch{.batch_ns = 200e3};
 // fit the driver's queue of about 1000.
 constexpr std::int64_t kMaxEventCalls = 200;
 
-// Long work still rotates: a graph has 32 calls, and all buffer sets, unless that takes more than
-// 20 ms.
+// Long work still rotates: with several buffer sets a graph has 32 calls, and all sets, unless that
+// takes more than 20 ms.
 constexpr BatchSize kGraphBatch{.batch_ns = 1e6, .min_calls = 32, .longest_ns = 20e6};
 
 // Instantiating takes about 2 us per node.

@@ -40,9 +40,10 @@ std::vector<CeilingNeed> calibration_plan(const std::string& method) {
   return plan;
 }
 
-// Operations per byte. Below this, no GPU since Turing is limited by arithmetic (an H200 reaches
-// its fp32 peak at 14, a T4 at 25), so the arithmetic peaks are not measured for such a problem.
-constexpr double kArithmeticIntensity = 4;
+// Operations per byte. Below these, no GPU since Turing is limited by its arithmetic: an H200
+// reaches its fp32 peak at 14 and that of its tensor cores at 150, a T4 at 25 and 200.
+constexpr double kFp32Intensity = 4;
+constexpr double kTensorIntensity = 32;
 
 // A GPU becomes slower when its memory wears out or its fans clog, but not within a month.
 constexpr std::chrono::hours kFresh{30 * 24};
@@ -138,14 +139,23 @@ Result<CeilingRecord> request_ceiling(MeasurePool& workers, std::int64_t request
   return Status(has_unit ? StatusCode::launch_failed : StatusCode::unsupported, reply.message);
 }
 
+std::vector<std::string> arithmetic_ceilings_of(double operations_per_byte) {
+  std::vector<std::string> kinds;
+  for (const std::string& kind : ceiling_kinds()) {
+    if (is_memory_ceiling(kind)) continue;
+    if (operations_per_byte >= (kind == "fp32" ? kFp32Intensity : kTensorIntensity)) {
+      kinds.push_back(kind);
+    }
+  }
+  return kinds;
+}
+
 Status measure_ceilings(SweepShared& shared, TunedView& view) {
   const auto bytes = static_cast<std::int64_t>(view.bytes);
   if (shared.device.kind == DeviceKind::cpu || bytes <= 0) return {};
   MGTUNE_ASSIGN(const double copy_rate, ceiling_rate(shared, "copy", bytes, view));
   if (copy_rate > 0) view.copy_ns = view.bytes / copy_rate * 1e9;
-  if (view.flops < kArithmeticIntensity * view.bytes) return {};
-  for (const std::string& kind : ceiling_kinds()) {
-    if (is_memory_ceiling(kind)) continue;
+  for (const std::string& kind : arithmetic_ceilings_of(view.flops / view.bytes)) {
     MGTUNE_TRY(ceiling_rate(shared, kind, 0, view).status());
   }
   return {};

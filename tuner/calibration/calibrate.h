@@ -59,10 +59,14 @@ Result<std::optional<CeilingRecord>> find_fresh_ceiling(Store& store, std::int64
 Result<CeilingRecord> request_ceiling(MeasurePool& workers, std::int64_t request_id,
                                       const CeilingNeed& need);
 
+// The ceilings of arithmetic that may limit a problem with so many operations per byte that it
+// moves.
+std::vector<std::string> arithmetic_ceilings_of(double operations_per_byte);
+
 // Measures the ceilings of one problem: a copy of as many bytes as the problem moves, whose time
-// becomes view.copy_ns, and the arithmetic peaks if arithmetic may limit the problem. Call it
-// before the first variant of the problem is measured. If no variant must be measured, no ceiling
-// is needed. It does nothing on the cpu device, and for a problem that moves no bytes.
+// becomes view.copy_ns, and arithmetic_ceilings_of() its operations per byte. Call it before the
+// first variant of the problem is measured. If no variant must be measured, no ceiling is needed.
+// It does nothing on the cpu device, and for a problem that moves no bytes.
 Status measure_ceilings(SweepShared& shared, TunedView& view);
 
 }  // namespace mgtune

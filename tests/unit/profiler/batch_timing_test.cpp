@@ -124,6 +124,20 @@ TEST(BatchSize, LongWorkHasItsLeastCallsWhileTheyAreShortEnough) {
   EXPECT_EQ(size.calls(30e6, 1024), 1);
 }
 
+// A graph of 16 launches of 1 ms per sample made the ceilings of arithmetic take a minute.
+TEST(BatchTiming, LongWorkWithOneBufferSetHasOneCallPerBatch) {
+  const BatchSize size{.batch_ns = 1e6, .min_calls = 32, .longest_ns = 20e6};
+  TimingBudget budget;
+  const auto calls_with = [&](std::int64_t buffer_sets) {
+    FakeClock clock([](std::int64_t) { return 1e6; });
+    budget.buffer_sets = buffer_sets;
+    timed(clock, budget, size);
+    return clock.rounds.back().first;
+  };
+  EXPECT_EQ(calls_with(1), 1);
+  EXPECT_EQ(calls_with(2), 32);
+}
+
 TEST(BatchTiming, SteadyWorkStopsAtTheMinimum) {
   FakeClock clock(steady);
   const Timing timing = timed(clock, {});

@@ -204,5 +204,14 @@ TEST_F(CeilingSource, AWorkersAnswerBecomesAStatus) {
   EXPECT_EQ(request("GPU-1 fp32: failure", "fp32").status().code(), StatusCode::internal);
 }
 
+// The weights of a linear layer that is multiplied by 8 rows bring 8 operations per byte: to time
+// the tensor cores for it took longer than the sweep.
+TEST(ArithmeticCeilings, AreThoseThatMayLimitTheProblem) {
+  EXPECT_THAT(arithmetic_ceilings_of(1), IsEmpty());
+  EXPECT_THAT(arithmetic_ceilings_of(8), ElementsAre("fp32"));
+  EXPECT_THAT(arithmetic_ceilings_of(100),
+              ElementsAre("fp32", "mma_f16", "mma_bf16", "wgmma_f16", "wgmma_bf16"));
+}
+
 }  // namespace
 }  // namespace mgtune
