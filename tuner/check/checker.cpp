@@ -100,17 +100,22 @@ bool Checker::can_compare_on_device() const {
   return memory == 0 || bytes <= memory / 4;
 }
 
-Result<WorkspaceBuffer> Checker::make_workspace(const LoadedVariant& variant,
-                                                Placement placement) const {
+Result<WorkspaceBuffer> Checker::make_workspace(const LoadedVariant& variant, Placement placement,
+                                                WorkspaceBuffer last) const {
   MGTUNE_ASSIGN(const LoadedVariant::WorkspaceSize size, variant.workspace_size(dims_));
-  return WorkspaceBuffer::allocate(device_, size, set_bytes(), placement);
+  return WorkspaceBuffer::allocate(device_, size, set_bytes(), placement, std::move(last));
 }
 
-// The workspaces of the previous variants are freed first.
-Status Checker::prepare_workspace(const LoadedVariant& variant, Placement placement) {
+WorkspaceBuffer Checker::last_workspace() {
+  WorkspaceBuffer last =
+      std::move(timed_workspaces_.empty() ? workspace_ : timed_workspaces_.front());
   timed_workspaces_.clear();
   workspace_ = WorkspaceBuffer();
-  MGTUNE_ASSIGN(workspace_, make_workspace(variant, placement));
+  return last;
+}
+
+Status Checker::prepare_workspace(const LoadedVariant& variant, Placement placement) {
+  MGTUNE_ASSIGN(workspace_, make_workspace(variant, placement, last_workspace()));
   return {};
 }
 
@@ -280,11 +285,11 @@ Result<std::vector<std::vector<LaunchArguments>>> Checker::launch_arguments(
     std::span<const LoadedVariant* const> variants, std::int64_t own_sets) {
   ProblemTensors& checked = inputs_.front().tensors();
   MGTUNE_TRY(timed_sets_.provide(own_sets, checked));
-  workspace_ = WorkspaceBuffer();
-  timed_workspaces_.clear();
+  WorkspaceBuffer last = last_workspace();
   std::vector<std::vector<LaunchArguments>> all;
   for (const LoadedVariant* const variant : variants) {
-    MGTUNE_ASSIGN(WorkspaceBuffer workspace, make_workspace(*variant, Placement::guarded));
+    MGTUNE_ASSIGN(WorkspaceBuffer workspace,
+                  make_workspace(*variant, Placement::guarded, std::exchange(last, {})));
     std::vector<LaunchArguments>& of_variant = all.emplace_back();
     if (own_sets == 0) of_variant.push_back(arguments(checked, workspace));
     for (std::int64_t i = 0; i < own_sets; ++i) {

@@ -110,7 +110,10 @@ class Checker {
   Result<Run> launch(const LoadedVariant& variant, SeededInputs& inputs);
   Result<Run> read(const SeededInputs& inputs) const;
   Status prepare_workspace(const LoadedVariant& variant, Placement placement);
-  Result<WorkspaceBuffer> make_workspace(const LoadedVariant& variant, Placement placement) const;
+  // The workspace that was used last, for its memory; all others are freed.
+  WorkspaceBuffer last_workspace();
+  Result<WorkspaceBuffer> make_workspace(const LoadedVariant& variant, Placement placement,
+                                         WorkspaceBuffer last) const;
   LaunchArguments arguments(const ProblemTensors& tensors, const WorkspaceBuffer& workspace) const;
 
   Result<Run> try_other_orders(const LoadedVariant& variant, const Run& forward,

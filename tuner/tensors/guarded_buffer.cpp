@@ -47,6 +47,17 @@ Result<GuardedBuffer> GuardedBuffer::allocate(Device& device, std::size_t bytes,
   return buffer;
 }
 
+bool GuardedBuffer::has_room(std::size_t bytes) const {
+  const std::size_t capacity = memory_.bytes();
+  return front_ > 0 && bytes <= capacity && front_ + bytes + kBand <= capacity;
+}
+
+Status GuardedBuffer::resize(std::size_t bytes) {
+  bytes_ = bytes;
+  back_ = kBand;
+  return write_guards();
+}
+
 void* GuardedBuffer::data() const { return region() + front_; }
 
 Status GuardedBuffer::write_band(std::size_t place, std::size_t bytes) {

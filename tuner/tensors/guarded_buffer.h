@@ -29,6 +29,12 @@ class GuardedBuffer {
   void* data() const;
   std::size_t bytes() const { return bytes_; }
 
+  // Whether its memory has room for so many bytes between guard bands, and becoming a buffer of
+  // them: with the same alignment, its bands written, its other content unspecified. Without bands
+  // (`exact`) there is never room.
+  bool has_room(std::size_t bytes) const;
+  Status resize(std::size_t bytes);  // only if has_room()
+
   Status write_guards();
   Result<std::string> damage() const;  // "written past its end, at byte 64 of 64"; "" when intact
 
@@ -39,7 +45,7 @@ class GuardedBuffer {
 
   Device* device_ = nullptr;
   Buffer memory_;
-  std::size_t front_ = 0, bytes_ = 0, back_ = 0;  // memory_ is these three in order
+  std::size_t front_ = 0, bytes_ = 0, back_ = 0;  // memory_ begins with these three in order
 };
 
 }  // namespace mgtune
