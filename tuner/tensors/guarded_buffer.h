@@ -35,6 +35,14 @@ class GuardedBuffer {
   bool has_room(std::size_t bytes) const;
   Status resize(std::size_t bytes);  // only if has_room()
 
+  // A band of guard bytes on the device, also for kernels/common/compare.cu. `place` is that of its
+  // first byte in the buffer's memory.
+  struct Band {
+    const void* memory;
+    std::int64_t bytes, place;
+  };
+  std::vector<Band> bands() const;
+
   Status write_guards();
   Result<std::string> damage() const;  // "written past its end, at byte 64 of 64"; "" when intact
 
