@@ -3,12 +3,14 @@
 //
 //   compare_with_reference   sums of (output - reference)^2 and reference^2, the largest difference
 //   fingerprint              one number for all bits of a memory; equal memory has equal numbers
+//   changed_bands            how many bytes of guard bands do not have their pattern
 //
 // Algorithm  Threads stride over the grid. The first thread of a block adds up what its threads
 //            found, and the host adds up what the blocks found. There are no atomics, so a
 //            repetition gives the same bits.
 // Traffic    compare_with_reference reads count * (sizeof(T) + 8) bytes and writes 40 bytes per
-//            block. fingerprint reads count * 8 bytes and writes 8 bytes per block.
+//            block. fingerprint reads count * 8 bytes and writes 8 bytes per block. Each thread
+//            has four loads under way: with one, they would wait for memory most of the time.
 // Numerics   fp64. The fingerprint is a sum of 64-bit hashes of (place, word), modulo 2^64.
 //            Different memory has the same fingerprint with a probability of 2^-64.
 
@@ -64,12 +66,19 @@ __global__ void __launch_bounds__(kThreads)
   MG_SHARED(Differences, found, [kThreads]);
   const mg::i64 intervals = samples > 1 ? samples - 1 : 1;
   const mg::i64 threads = mg::i64{gridDim.x} * kThreads;
+  const mg::i64 first = mg::i64{blockIdx.x} * kThreads + threadIdx.x;
   Differences sum = {};
-  for (mg::i64 i = mg::i64{blockIdx.x} * kThreads + threadIdx.x; i < samples * columns;
-       i += threads) {
-    const mg::i64 row = samples == rows ? i / columns : i / columns * (rows - 1) / intervals;
-    const mg::i64 at = row * columns + i % columns;
-    add(sum, as_double(output[at]), reference[at]);
+  if (samples == rows) {  // without the divisions, which take longer than the memory
+#pragma unroll 4
+    for (mg::i64 i = first; i < rows * columns; i += threads) {
+      add(sum, as_double(output[i]), reference[i]);
+    }
+  } else {
+    for (mg::i64 i = first; i < samples * columns; i += threads) {
+      const mg::i64 row = i / columns * (rows - 1) / intervals;
+      const mg::i64 at = row * columns + i % columns;
+      add(sum, as_double(output[at]), reference[at]);
+    }
   }
   found[threadIdx.x] = sum;
   __syncthreads();
@@ -85,17 +94,51 @@ __device__ inline mg::u64 hash64(mg::u64 value) {
   return value ^ (value >> 31);
 }
 
-__global__ void __launch_bounds__(kThreads)
-    fingerprint(unsigned long long* blocks, const unsigned long long* words, long long count) {
+// The sum over a block, which its first thread writes. All threads call it.
+__device__ inline void write_sum(unsigned long long* blocks, mg::u64 sum) {
   MG_SHARED(mg::u64, found, [kThreads]);
-  const mg::i64 threads = mg::i64{gridDim.x} * kThreads;
-  mg::u64 sum = 0;
-  for (mg::i64 i = mg::i64{blockIdx.x} * kThreads + threadIdx.x; i < count; i += threads) {
-    sum += hash64(words[i] + hash64(static_cast<mg::u64>(i) + 0x9e3779b97f4a7c15ull));
-  }
   found[threadIdx.x] = sum;
   __syncthreads();
   if (threadIdx.x != 0) return;
   for (int i = 1; i < kThreads; ++i) sum += found[i];
   blocks[blockIdx.x] = sum;
+}
+
+// Of `count` words and the `tail` bytes behind them, fewer than a word.
+__global__ void __launch_bounds__(kThreads)
+    fingerprint(unsigned long long* blocks, const unsigned long long* words, long long count,
+                long long tail) {
+  const mg::i64 threads = mg::i64{gridDim.x} * kThreads;
+  const mg::i64 first = mg::i64{blockIdx.x} * kThreads + threadIdx.x;
+  mg::u64 sum = 0;
+#pragma unroll 4
+  for (mg::i64 i = first; i < count; i += threads) {
+    sum += hash64(words[i] + hash64(static_cast<mg::u64>(i) + 0x9e3779b97f4a7c15ull));
+  }
+  if (first == 0 && tail > 0) {
+    const auto* bytes = reinterpret_cast<const unsigned char*>(words + count);
+    mg::u64 last = 0;
+    for (mg::i64 i = 0; i < tail; ++i) last = last << 8 | bytes[i];
+    sum += hash64(last + hash64(static_cast<mg::u64>(count) + 0x9e3779b97f4a7c15ull));
+  }
+  write_sum(blocks, sum);
+}
+
+// The bytes of a guard band, which alternate: even and odd places count from the begin of the
+// memory that the band belongs to (tensors/guarded_buffer.h).
+struct Band {
+  const unsigned char* memory;
+  mg::i64 bytes, place;
+};
+
+__global__ void __launch_bounds__(kThreads)
+    changed_bands(unsigned long long* blocks, const Band* bands, long long count) {
+  mg::u64 changed = 0;
+  for (mg::i64 band = blockIdx.x; band < count; band += gridDim.x) {
+    const Band at = bands[band];
+    for (mg::i64 i = threadIdx.x; i < at.bytes; i += kThreads) {
+      if (at.memory[i] != ((at.place + i) % 2 == 0 ? 0xf5 : 0xff)) ++changed;
+    }
+  }
+  write_sum(blocks, changed);
 }

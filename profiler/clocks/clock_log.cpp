@@ -18,10 +18,17 @@ double median(const std::vector<ClockSample>& readings, double ClockSample::*fie
 
 }  // namespace
 
+bool ClockLog::shows_full_speed() {
+  if (watch_ == nullptr) return false;
+  readings_.push_back(watch_->read());
+  return full_.holds(readings_.back());
+}
+
 bool ClockLog::repeats(std::int64_t samples, double took_ns) {
   if (watch_ == nullptr) return false;
   const ClockSample reading = watch_->read();
   readings_.push_back(reading);
+  full_.see(reading);
   if (!is_throttled(reading.reasons)) return false;
   reasons_ |= reading.reasons;
   throttled_samples_ += samples;

@@ -8,16 +8,22 @@
 #include <vector>
 
 #include "clocks/clock_watch.h"
+#include "clocks/full_clocks.h"
 #include "store/records.h"
 
 namespace mgtune {
 
 class ClockLog {
  public:
-  // `watch` may be null; then nothing is known and nothing is flagged. Samples are repeated until
+  // `watch` may be null; then nothing is known and nothing is flagged. `full` learns from the
+  // readings after samples; it belongs to the GPU and outlives the log. Samples are repeated until
   // the repetitions have taken `patience_ns`. Without this limit a GPU whose own load keeps it at
   // the power cap would never finish.
-  ClockLog(ClockWatch* watch, double patience_ns) : watch_(watch), patience_ns_(patience_ns) {}
+  ClockLog(ClockWatch* watch, FullClocks& full, double patience_ns)
+      : watch_(watch), full_(full), patience_ns_(patience_ns) {}
+
+  // Reads the clocks. Whether the GPU runs at full speed; false if that is not known.
+  bool shows_full_speed();
 
   // Reads the clocks. Returns true if these samples, which took `took_ns` together, must be dropped
   // and taken again.
@@ -30,6 +36,7 @@ class ClockLog {
 
  private:
   ClockWatch* watch_;
+  FullClocks& full_;
   double patience_ns_;
   double repeated_ns_ = 0;
   std::int64_t throttled_samples_ = 0, kept_ = 0;

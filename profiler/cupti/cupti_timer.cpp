@@ -50,7 +50,10 @@ class CuptiClock final : public BatchClock {
     // The first call follows an idle GPU, so it does not belong to the sample.
     const std::int64_t expected = (1 + calls * batches) * operations_per_call_;
     Result<Activity> activity = record(1 + calls * batches);
-    if (activity.ok() && !is_complete(*activity, expected)) activity = record(1 + calls * batches);
+    if (activity.ok() && !is_complete(*activity, expected)) {
+      MGTUNE_TRY(recorder_.begin());
+      activity = record(1 + calls * batches);
+    }
     if (!activity.ok()) return std::move(activity).take_status();
     if (!is_complete(*activity, expected)) return lost(*activity, expected);
     return samples(activity->operations, calls, batches);
@@ -73,8 +76,9 @@ class CuptiClock final : public BatchClock {
   // These come first among a call's operations, and do not belong to its time.
   std::int64_t evictions() const { return eviction_ == nullptr ? 0 : 1; }
 
+  // Nothing else has run on the GPU since the last end(), so there are no records to drop: a flush
+  // less for each of them.
   Result<Activity> record(std::int64_t count) {
-    MGTUNE_TRY(recorder_.begin());
     MGTUNE_TRY(stream_.run_held([this, count](Stream stream) { return call(count, stream); }));
     return recorder_.end();
   }
@@ -124,7 +128,7 @@ class CuptiTimer final : public BatchTimer {
   CuptiTimer(std::string method, std::unique_ptr<ActivityRecorder> recorder,
              std::unique_ptr<HeldStream> stream, std::unique_ptr<ClockWatch> watch,
              std::unique_ptr<CacheEviction> eviction)
-      : BatchTimer(std::move(method), BatchSize{}, std::move(watch)),
+      : BatchTimer(std::move(method), BatchSize{.times_single_calls = true}, std::move(watch)),
         recorder_(std::move(recorder)),
         stream_(std::move(stream)),
         eviction_(std::move(eviction)) {}

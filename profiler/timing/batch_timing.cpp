@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "clocks/clock_log.h"
+#include "timing/early_race.h"
 #include "timing/statistics.h"
 
 namespace mgtune {
@@ -44,15 +45,26 @@ struct WarmUp {
 std::int64_t at_least_one(double count) { return count > 1 ? static_cast<std::int64_t>(count) : 1; }
 
 // A clock with coarse ticks may read 0.
-Result<double> time_window(BatchClock& clock, std::int64_t calls, std::int64_t batches) {
-  MGTUNE_ASSIGN(const std::vector<double> samples, clock.time(calls, batches));
+double call_ns_of(const std::vector<double>& samples) {
   return std::max(1.0, summarise(samples).median);
 }
 
-Result<WarmUp> warm_up(BatchClock& clock, const BatchSize& size, double max_ns) {
+Result<double> time_window(BatchClock& clock, std::int64_t calls, std::int64_t batches) {
+  MGTUNE_ASSIGN(const std::vector<double> samples, clock.time(calls, batches));
+  return call_ns_of(samples);
+}
+
+// Ends as soon as the race, if there is one, is lost.
+Result<WarmUp> warm_up(BatchClock& clock, const BatchSize& size, double max_ns,
+                       EarlyRace* race = nullptr) {
   MGTUNE_TRY(clock.start());
-  WarmUp warm;
-  MGTUNE_ASSIGN(warm.call_ns, time_window(clock, 1, 1));
+  const bool has_race = race != nullptr && race->is_on();
+  const std::int64_t first_calls = has_race && size.times_single_calls
+                                       ? std::min(race->samples_needed(), clock.max_batches(1))
+                                       : 1;
+  MGTUNE_ASSIGN(const std::vector<double> first, clock.time(1, first_calls));
+  WarmUp warm{.call_ns = call_ns_of(first)};
+  if (has_race && size.times_single_calls && race->is_lost(first, kBeforeWarmUp)) return warm;
   double spent_ns = 0;
   int alike = 1;
   for (int window = 0; window < kMaxWindows; ++window) {
@@ -60,12 +72,14 @@ Result<WarmUp> warm_up(BatchClock& clock, const BatchSize& size, double max_ns) 
     const double batch_ns = warm.call_ns * static_cast<double>(calls);
     const std::int64_t batches =
         std::min(at_least_one(kWindowNs / batch_ns), clock.max_batches(calls));
-    MGTUNE_ASSIGN(const double call_ns, time_window(clock, calls, batches));
+    MGTUNE_ASSIGN(const std::vector<double> samples, clock.time(calls, batches));
+    const double call_ns = call_ns_of(samples);
     warm.last_change = std::abs(call_ns / warm.call_ns - 1);
     warm.call_ns = call_ns;
     spent_ns += call_ns * static_cast<double>(calls * batches);
     alike = warm.last_change < kSettled ? alike + 1 : 1;
     warm.settled = alike >= kSettledWindows;
+    if (has_race && window == 0 && race->is_lost(samples, kFirstWindow)) return warm;
     if (warm.settled || spent_ns >= max_ns) return warm;
   }
   return warm;
@@ -165,11 +179,19 @@ Result<Timing> BatchTimer::time(const TimedWork& work, const TimingBudget& budge
   const std::unique_ptr<BatchClock> clock = this->clock(work);
   const BatchSize size = size_for(size_, budget.buffer_sets);
   const double max_ns = budget.max_seconds * 1e9;
-  MGTUNE_ASSIGN(const WarmUp warm, warm_up(*clock, size, max_ns * kWarmUpShare));
+  ClockLog log(watch_.get(), full_clocks_, max_ns);
+  EarlyRace race(budget, log);
+  MGTUNE_ASSIGN(const WarmUp warm, warm_up(*clock, size, max_ns * kWarmUpShare, &race));
+  Timing timing;
+  if (!race.lost().empty()) {
+    timing.samples_ns = race.lost();
+    timing.censored = true;
+    timing.clocks = log.summary();
+    timing.note = joined({clock->note(budget.buffer_sets), note()});
+    return timing;
+  }
   const std::int64_t calls = size.calls(warm.call_ns, clock->max_calls());
   const double batch_ns = warm.call_ns * static_cast<double>(calls);
-  ClockLog log(watch_.get(), max_ns);
-  Timing timing;
   double measured_ns = 0;
   StopRule stop = StopRule::go_on;
   while (stop == StopRule::go_on) {
@@ -214,7 +236,7 @@ Result<TurnTiming> BatchTimer::time_in_turn(std::span<const TimedWork> works,
 
   const double max_ns = budget.max_seconds * 1e9;
   // The clocks of a sustained run are low for good: its samples are not taken again.
-  ClockLog log(watch_.get(), is_sustained ? 0 : max_ns);
+  ClockLog log(watch_.get(), full_clocks_, is_sustained ? 0 : max_ns);
   TurnTiming timing;
   timing.samples_ns.resize(works.size());
   std::vector<std::size_t> order(works.size());

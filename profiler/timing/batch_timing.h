@@ -1,6 +1,8 @@
 // BatchTimer: the code that all GPU timers share. A sample of short work has many launches. The GPU
 // warms up until its times are stable, and samples are taken until the budget's stop rule ends it.
 // Samples during which the GPU held its clocks down are taken again.
+//
+// Work that is far too slow loses its race (timing/early_race.h) before the warm-up is over.
 
 #pragma once
 
@@ -11,6 +13,7 @@
 #include <vector>
 
 #include "clocks/clock_watch.h"
+#include "clocks/full_clocks.h"
 #include "core/status.h"
 #include "timing/timer.h"
 
@@ -42,6 +45,9 @@ struct BatchSize {
   double batch_ns = 50e3;      // a batch has as many calls as fit into this time
   std::int64_t min_calls = 1;  // and at least these, unless they take more than longest_ns
   double longest_ns = 0;
+  // Whether the clock itself adds nothing to the time of a call, so that a batch of one call is as
+  // exact as a longer one.
+  bool times_single_calls = false;
 
   // The number of calls in a batch of work that takes `call_ns`. It is a power of two, so that it
   // stays the same if the times of two runs differ a little.
@@ -66,6 +72,7 @@ class BatchTimer : public Timer {
   std::string method_;
   BatchSize size_;
   std::unique_ptr<ClockWatch> watch_;
+  FullClocks full_clocks_;  // of the GPU, from all measurements of this timer
 };
 
 }  // namespace mgtune

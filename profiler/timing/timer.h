@@ -33,7 +33,8 @@ struct TimingBudget {
   std::int64_t buffer_sets = 1;        // that the work rotates through
   double relative_half_width = 0.005;  // of the median's interval: stop once it is this narrow
   // Racing: measuring stops if the whole interval of the median is above this time, because the
-  // variant is then too slow to win. 0: never.
+  // variant is then too slow to win. Work that is far too slow may stop while the GPU warms up
+  // (timing/early_race.h). 0: never.
   double stop_above_ns = 0;
 };
 

@@ -108,9 +108,17 @@ class Checker {
   bool can_compare_on_device() const;
 
   Result<Run> launch(const LoadedVariant& variant, SeededInputs& inputs);
+  Result<Run> launch_prepared(const LoadedVariant& variant, SeededInputs& inputs);
+  // Whether a launch of the variant passes for certain, by a look on the device. If not, the run is
+  // the one to look at, or has failed.
+  Result<bool> passes_on_device(const LoadedVariant& variant, SeededInputs& inputs, Run& run,
+                                CheckRecord& record);
   Result<Run> read(const SeededInputs& inputs) const;
   Status prepare_workspace(const LoadedVariant& variant, Placement placement);
-  Result<WorkspaceBuffer> make_workspace(const LoadedVariant& variant, Placement placement) const;
+  // The workspace that was used last, for its memory; all others are freed.
+  WorkspaceBuffer last_workspace();
+  Result<WorkspaceBuffer> make_workspace(const LoadedVariant& variant, Placement placement,
+                                         WorkspaceBuffer last) const;
   LaunchArguments arguments(const ProblemTensors& tensors, const WorkspaceBuffer& workspace) const;
 
   Result<Run> try_other_orders(const LoadedVariant& variant, const Run& forward,

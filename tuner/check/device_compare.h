@@ -2,6 +2,9 @@
 // comparing there takes 2 s per variant; reading them on the GPU takes less than a millisecond. The
 // host looks at the data only if the device does not find all values right.
 //
+// Questions are queued, and read() waits once for the answers to all of them, because waiting for a
+// GPU and copying from it takes longer than most answers.
+//
 // Not thread-safe. The device must outlive it.
 
 #pragma once
@@ -10,12 +13,14 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "build/builder.h"
 #include "check/compare.h"
 #include "core/status.h"
 #include "device/device.h"
+#include "tensors/guarded_buffer.h"
 #include "tensors/tensor_layout.h"
 
 namespace mgtune {
@@ -29,24 +34,52 @@ class DeviceCompare {
   // Whether compare() supports such an output: it must be contiguous.
   static bool serves(const TensorLayout& layout) { return layout.is_contiguous(); }
 
-  // `output` and `reference` are on the device; `reference` is contiguous doubles. Waits for the
-  // result.
-  Result<DifferenceSums> compare(const TensorLayout& layout, const void* output,
-                                 const void* reference, std::int64_t sample_rows) const;
+  // The guard bands of some buffers, on the device.
+  struct Bands {
+    Buffer table;
+    std::int64_t count = 0;
+  };
+  Result<Bands> upload(std::span<const GuardedBuffer::Band> bands) const;
 
-  // Equal for equal memory. For different memory it is equal with a probability of 2^-64. `memory`
-  // is 8-byte aligned.
-  Result<std::uint64_t> fingerprint(const void* memory, std::size_t bytes) const;
+  // There is room for two questions about each tensor, and one more of each kind.
+  //
+  // What is compared: `output` and `reference` are on the device; `reference` is contiguous
+  // doubles.
+  Status ask_differences(const TensorLayout& layout, const void* output, const void* reference,
+                         std::int64_t sample_rows);
+  // A number that is equal for equal memory. For different memory it is equal with a probability of
+  // 2^-64. `memory` is 8-byte aligned.
+  Status ask_fingerprint(const void* memory, std::size_t bytes);
+  // How many bytes of the bands have changed.
+  Status ask_changes(const Bands& bands);
+
+  // In the order of the questions. Waits for the device; nothing is queued any more.
+  struct Answers {
+    std::vector<DifferenceSums> differences;
+    std::vector<std::uint64_t> numbers;  // fingerprints and changes
+  };
+  Result<Answers> read();
+  void forget() { differences_ = numbers_ = 0; }  // what is queued
+
+  // One question and its answer. What was queued before is forgotten.
+  Result<DifferenceSums> compare(const TensorLayout& layout, const void* output,
+                                 const void* reference, std::int64_t sample_rows);
+  Result<std::uint64_t> fingerprint(const void* memory, std::size_t bytes);
 
  private:
   explicit DeviceCompare(Device& device) : device_(&device) {}
   Status launch(const Kernel* kernel, std::vector<void*> args) const;
+  void* next_number();
+  Status has_room(std::size_t asked, std::size_t most) const;
 
   Device* device_;
   std::unique_ptr<Module> module_;
   std::map<DType, const Kernel*> compare_;
   const Kernel* fingerprint_ = nullptr;
-  Buffer blocks_;  // the result of each block
+  const Kernel* changed_bands_ = nullptr;
+  std::size_t most_differences_ = 0, most_numbers_ = 0;
+  std::size_t differences_ = 0, numbers_ = 0;  // queued
+  Buffer blocks_;  // the results of each block: first those of the numbers, then the differences
 };
 
 }  // namespace mgtune

@@ -38,10 +38,10 @@ class MeasureWorker {
       : bench_(bench), timer_(std::move(timer)) {}
 
   Status handle(const MeasureRequest& request, WorkReply& reply) {
-    MGTUNE_ASSIGN(const std::unique_ptr<LoadedVariant> variant, bench_.prepare(request, reply));
-    if (variant == nullptr) return {};
+    MGTUNE_ASSIGN(measured_, bench_.prepare(request, reply));
+    if (measured_ == nullptr) return {};
     const auto begun = std::chrono::steady_clock::now();
-    MGTUNE_ASSIGN(reply.measurement, time(*variant, request.stop_above_ns));
+    MGTUNE_ASSIGN(reply.measurement, time(*measured_, request.stop_above_ns));
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begun;
     reply.seconds->measure = taken.count();
     reply.outcome = reply.measurement->outcome;
@@ -91,6 +91,10 @@ class MeasureWorker {
     return check_health(bench_.device(), bench_.builder());
   }
 
+  // Unloading a build takes a GPU's driver some tenths of a millisecond, in which the parent can
+  // use the reply and send the next request.
+  void tidy_up() { measured_.reset(); }
+
  private:
   Result<VariantBench::Launches> launches_of(
       const std::vector<std::unique_ptr<LoadedVariant>>& loaded) {
@@ -133,6 +137,7 @@ class MeasureWorker {
 
   VariantBench& bench_;
   std::unique_ptr<Timer> timer_;
+  std::unique_ptr<LoadedVariant> measured_;  // until the reply is sent
 };
 
 }  // namespace

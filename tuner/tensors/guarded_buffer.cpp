@@ -47,7 +47,29 @@ Result<GuardedBuffer> GuardedBuffer::allocate(Device& device, std::size_t bytes,
   return buffer;
 }
 
+bool GuardedBuffer::has_room(std::size_t bytes) const {
+  const std::size_t capacity = memory_.bytes();
+  return front_ > 0 && bytes <= capacity && front_ + bytes + kBand <= capacity;
+}
+
+Status GuardedBuffer::resize(std::size_t bytes) {
+  bytes_ = bytes;
+  back_ = kBand;
+  return write_guards();
+}
+
 void* GuardedBuffer::data() const { return region() + front_; }
+
+std::vector<GuardedBuffer::Band> GuardedBuffer::bands() const {
+  std::vector<Band> bands;
+  for (const auto& [place, bytes] :
+       {std::pair(std::size_t{0}, front_), std::pair(front_ + bytes_, back_)}) {
+    if (bytes == 0) continue;
+    bands.push_back(
+        {region() + place, static_cast<std::int64_t>(bytes), static_cast<std::int64_t>(place)});
+  }
+  return bands;
+}
 
 Status GuardedBuffer::write_band(std::size_t place, std::size_t bytes) {
   if (bytes == 0) return {};

@@ -29,6 +29,20 @@ class GuardedBuffer {
   void* data() const;
   std::size_t bytes() const { return bytes_; }
 
+  // Whether its memory has room for so many bytes between guard bands, and becoming a buffer of
+  // them: with the same alignment, its bands written, its other content unspecified. Without bands
+  // (`exact`) there is never room.
+  bool has_room(std::size_t bytes) const;
+  Status resize(std::size_t bytes);  // only if has_room()
+
+  // A band of guard bytes on the device, also for kernels/common/compare.cu. `place` is that of its
+  // first byte in the buffer's memory.
+  struct Band {
+    const void* memory;
+    std::int64_t bytes, place;
+  };
+  std::vector<Band> bands() const;
+
   Status write_guards();
   Result<std::string> damage() const;  // "written past its end, at byte 64 of 64"; "" when intact
 
@@ -39,7 +53,7 @@ class GuardedBuffer {
 
   Device* device_ = nullptr;
   Buffer memory_;
-  std::size_t front_ = 0, bytes_ = 0, back_ = 0;  // memory_ is these three in order
+  std::size_t front_ = 0, bytes_ = 0, back_ = 0;  // memory_ begins with these three in order
 };
 
 }  // namespace mgtune

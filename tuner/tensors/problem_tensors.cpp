@@ -93,16 +93,17 @@ Status ProblemTensors::prepare_as(const ProblemTensors& other) {
   return prepare(other.contents_, true);
 }
 
-Status ProblemTensors::prepare(const std::vector<Bytes>& contents, bool with_inputs) {
+// Not fresh: inputs and guard bands are as they should be.
+Status ProblemTensors::prepare(const std::vector<Bytes>& contents, bool is_fresh) {
   for (std::size_t i = 0; i < layouts_->size(); ++i) {
     const TensorLayout& layout = (*layouts_)[i];
     if (!layout.present) continue;
-    MGTUNE_TRY(buffers_[i].write_guards());
+    if (is_fresh) MGTUNE_TRY(buffers_[i].write_guards());
     if (layout.bytes() == 0) continue;
     if (layout.role == Role::out) {
       MGTUNE_TRY(device_->fill_bytes(pointers_[i], poison(layout.dtype), layout.bytes(), nullptr));
       device_->mark_unwritten(pointers_[i], layout.bytes());
-    } else if (with_inputs || layout.role == Role::inout) {
+    } else if (is_fresh || layout.role == Role::inout) {
       MGTUNE_TRY(device_->copy_to_device(pointers_[i], contents[i].data(), layout.bytes()));
     }
   }
@@ -144,12 +145,13 @@ Result<std::string> ProblemTensors::damage_of(std::size_t tensor, const Bytes& o
   return "an input was changed, first at " + name_of_offset(layout, place / size);
 }
 
-Result<bool> ProblemTensors::guards_are_intact() const {
+std::vector<GuardedBuffer::Band> ProblemTensors::guard_bands() const {
+  std::vector<GuardedBuffer::Band> bands;
   for (const GuardedBuffer& buffer : buffers_) {
-    MGTUNE_ASSIGN(const std::string outside, buffer.damage());
-    if (!outside.empty()) return false;
+    const std::vector<GuardedBuffer::Band> of_buffer = buffer.bands();
+    bands.insert(bands.end(), of_buffer.begin(), of_buffer.end());
   }
-  return true;
+  return bands;
 }
 
 Result<std::string> ProblemTensors::damage(const std::vector<Bytes>& outputs) const {

@@ -39,7 +39,7 @@ class ProblemTensors {
   const Bytes& content(std::size_t tensor) const { return contents_[tensor]; }
 
   Status prepare();          // makes everything ready for a launch
-  Status prepare_outputs();  // the same if the inputs did not change since prepare()
+  Status prepare_outputs();  // the same if inputs and guard bands did not change since prepare()
   Status prepare_as(const ProblemTensors& other);  // with the content of `other`, of equal layouts
   std::span<void* const> pointers() const { return pointers_; }  // null for absent tensors
 
@@ -50,12 +50,12 @@ class ProblemTensors {
   // for nothing. `outputs` comes from read_outputs().
   Result<std::string> damage(const std::vector<Bytes>& outputs) const;
 
-  Result<bool> guards_are_intact() const;
+  std::vector<GuardedBuffer::Band> guard_bands() const;
 
  private:
   ProblemTensors(Device& device, const std::vector<TensorLayout>& layouts)
       : device_(&device), layouts_(&layouts) {}
-  Status prepare(const std::vector<Bytes>& contents, bool with_inputs);
+  Status prepare(const std::vector<Bytes>& contents, bool is_fresh);
   Result<Bytes> read(std::size_t tensor) const;
   Result<std::string> damage_of(std::size_t tensor, const Bytes& output) const;
 

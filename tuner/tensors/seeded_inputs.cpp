@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <span>
 #include <utility>
 
 #include "tensors/output_fill.h"
@@ -41,12 +42,13 @@ Result<SeededInputs> SeededInputs::make(const Context& context, const Reference&
     MGTUNE_TRY(inputs.read_expected());
     return inputs;
   }
-  inputs.fingerprints_.resize(layouts.size());
-  for (std::size_t i = 0; i < layouts.size(); ++i) {
-    if (!is_present_input(layouts[i])) continue;
-    MGTUNE_ASSIGN(inputs.fingerprints_[i], context.device_compare->fingerprint(
-                                               inputs.tensors_.pointers()[i], layouts[i].bytes()));
-  }
+  DeviceCompare& compare = *context.device_compare;
+  MGTUNE_ASSIGN(inputs.bands_, compare.upload(inputs.tensors_.guard_bands()));
+  compare.forget();
+  MGTUNE_TRY(inputs.ask_what_must_stay());
+  MGTUNE_ASSIGN(DeviceCompare::Answers answers, compare.read());
+  inputs.must_stay_ = std::move(answers.numbers);
+  inputs.must_stay_.front() = 0;  // no band has changed
   return inputs;
 }
 
@@ -107,45 +109,52 @@ Status SeededInputs::read_expected() {
   return {};
 }
 
-Result<bool> SeededInputs::inputs_are_intact() const {
+// What no launch may change: the guard bands, and the inputs.
+Status SeededInputs::ask_what_must_stay() {
+  MGTUNE_TRY(context_.device_compare->ask_changes(bands_));
   for (std::size_t i = 0; i < context_.layouts.size(); ++i) {
-    if (!is_present_input(context_.layouts[i])) continue;
-    MGTUNE_ASSIGN(
-        const std::uint64_t now,
-        context_.device_compare->fingerprint(tensors_.pointers()[i], context_.layouts[i].bytes()));
-    if (now != fingerprints_[i]) return false;
+    const TensorLayout& layout = context_.layouts[i];
+    if (!is_present_input(layout)) continue;
+    MGTUNE_TRY(context_.device_compare->ask_fingerprint(tensors_.pointers()[i], layout.bytes()));
   }
-  return true;
+  return {};
 }
 
-// Inputs that did not change need no copy from the host.
-Status SeededInputs::prepare() {
-  if (context_.device_compare == nullptr) return tensors_.prepare();
-  MGTUNE_ASSIGN(const bool intact, inputs_are_intact());
-  return intact ? tensors_.prepare_outputs() : tensors_.prepare();
+Status SeededInputs::prepare() { return tensors_.prepare(); }
+
+Status SeededInputs::prepare_outputs() {
+  context_.device_compare->forget();
+  MGTUNE_TRY(tensors_.prepare_outputs());
+  return ask_what_must_stay();
 }
 
-Result<bool> SeededInputs::passes_on_device(CheckRecord& record) const {
-  MGTUNE_ASSIGN(const bool guards, tensors_.guards_are_intact());
-  if (!guards) return false;
-  MGTUNE_ASSIGN(const bool intact, inputs_are_intact());
-  if (!intact) return false;
-  const bool by_baseline = is_by_baseline(context_.problem);
-  CheckRecord updated = record;
+Result<SeededInputs::Verdict> SeededInputs::judge_on_device(CheckRecord& record) {
+  DeviceCompare& device = *context_.device_compare;
+  MGTUNE_TRY(ask_what_must_stay());
   for (std::size_t i = 0; i < context_.layouts.size(); ++i) {
     const TensorLayout& layout = context_.layouts[i];
     if (!is_compared(layout)) continue;
-    MGTUNE_ASSIGN(
-        const DifferenceSums sums,
-        context_.device_compare->compare(layout, tensors_.pointers()[i], reference_[i].data(),
-                                         context_.problem.op->check.sample_rows));
+    MGTUNE_TRY(device.ask_differences(layout, tensors_.pointers()[i], reference_[i].data(),
+                                      context_.problem.op->check.sample_rows));
+  }
+  MGTUNE_ASSIGN(const DeviceCompare::Answers answers, device.read());
+  const std::span<const std::uint64_t> numbers(answers.numbers);
+  const std::size_t half = must_stay_.size();
+  if (!std::ranges::equal(numbers.first(half), must_stay_)) return Verdict::repeat;
+  if (!std::ranges::equal(numbers.subspan(half), must_stay_)) return Verdict::look;
+  const bool by_baseline = is_by_baseline(context_.problem);
+  CheckRecord updated = record;
+  auto found = answers.differences.begin();
+  for (std::size_t i = 0; i < context_.layouts.size(); ++i) {
+    if (!is_compared(context_.layouts[i])) continue;
+    const DifferenceSums& sums = *found++;
     const bool passes = by_baseline ? sums.finiteness == 0 && sums.worst <= allowed_[i]
                                     : sums.surely_within(allowed_[i]);
-    if (!passes) return false;
+    if (!passes) return Verdict::look;
     keep_worst(by_baseline ? sums.worst : sums.relative_error(), allowed_[i], updated);
   }
   record = updated;
-  return true;
+  return Verdict::passes;
 }
 
 Result<std::string> SeededInputs::compare(const std::vector<Bytes>& outputs, CheckRecord& record) {

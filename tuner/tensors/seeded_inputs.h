@@ -36,7 +36,7 @@ class SeededInputs {
     Builder& builder;
     const Problem& problem;
     const std::vector<TensorLayout>& layouts;
-    const DeviceCompare* device_compare;  // null: the host compares
+    DeviceCompare* device_compare;  // null: the host compares
   };
 
   // Fills the tensors and computes the reference. `reference` is needed only for this.
@@ -49,10 +49,19 @@ class SeededInputs {
 
   Status prepare();  // the tensors, for a launch
 
-  // Compares a launch's outputs on the device. False if the host must look: the launch is wrong, or
-  // its worst element needs a bound of its own. The record is then unchanged. Only with a
-  // DeviceCompare.
-  Result<bool> passes_on_device(CheckRecord& record) const;
+  // For a launch that judge_on_device() judges: nearly always, inputs and guard bands are as the
+  // launch before left them, and need no copies from the host. The device looks at them. Only with
+  // a DeviceCompare, likewise below.
+  Status prepare_outputs();
+
+  // Compares a launch's outputs on the device, after prepare_outputs(). The record changes if they
+  // pass.
+  enum class Verdict : std::uint8_t {
+    passes,
+    look,    // the host must look: the launch is wrong, or its worst element needs its own bound
+    repeat,  // inputs or guard bands had changed before the launch, which says nothing
+  };
+  Result<Verdict> judge_on_device(CheckRecord& record);
 
   // Describes what is wrong with the outputs; "" if they are right. The record gets the error if it
   // is the largest so far, relative to its tolerance.
@@ -67,7 +76,7 @@ class SeededInputs {
   Status set_allowed_errors(const Reference& reference);
   Result<double> worst_of_baseline(std::size_t tensor, const Buffer& baseline) const;
   Status read_expected();
-  Result<bool> inputs_are_intact() const;
+  Status ask_what_must_stay();
 
   Context context_;
   Placement placement_;
@@ -76,8 +85,8 @@ class SeededInputs {
   std::vector<std::vector<double>> expected_;  // the same on the host, if it was needed
   std::vector<double> allowed_;                // per tensor: the relative error, or the largest
                                                // difference if is_by_baseline()
-  std::vector<std::uint64_t> fingerprints_;    // per tensor, for inputs that are compared
-                                               // on the device
+  DeviceCompare::Bands bands_;                 // if the device compares, as is what follows
+  std::vector<std::uint64_t> must_stay_;       // the answers of ask_what_must_stay()
 };
 
 }  // namespace mgtune

@@ -9,15 +9,26 @@
 
 namespace mgtune {
 
+Result<GuardedBuffer> WorkspaceBuffer::memory(Device& device, std::size_t bytes,
+                                              Placement placement, WorkspaceBuffer last) {
+  const bool is_cpu = device.info().kind == DeviceKind::cpu;
+  if (!is_cpu && placement == Placement::guarded && last.buffer_.has_room(bytes)) {
+    MGTUNE_TRY(last.buffer_.resize(bytes));
+    return std::move(last.buffer_);
+  }
+  last = {};
+  return GuardedBuffer::allocate(device, bytes, kWorkspaceAlignment, placement);
+}
+
 Result<WorkspaceBuffer> WorkspaceBuffer::allocate(Device& device,
                                                   const LoadedVariant::WorkspaceSize& size,
-                                                  std::int64_t set_bytes, Placement placement) {
+                                                  std::int64_t set_bytes, Placement placement,
+                                                  WorkspaceBuffer last) {
   WorkspaceBuffer workspace;
   if (size.bytes == 0) return workspace;
   const auto bytes = static_cast<std::size_t>(size.bytes);
   const auto zeroed = static_cast<std::size_t>(size.zeroed_bytes);
-  Result<GuardedBuffer> buffer =
-      GuardedBuffer::allocate(device, bytes, kWorkspaceAlignment, placement);
+  Result<GuardedBuffer> buffer = memory(device, bytes, placement, std::move(last));
   if (!buffer.ok()) {
     const std::int64_t memory = device.info().memory_bytes;
     if (memory > 0 && size.bytes + set_bytes > memory) {

@@ -23,8 +23,14 @@ class WorkspaceBuffer {
   // `set_bytes` is the size of the problem's tensors. If allocating fails: unsupported if the
   // workspace and these tensors together are larger than the device's memory, otherwise the failure
   // of the allocation, for example because other programs use the memory now.
+  //
+  // On a GPU it takes the memory of `last`, of the same device, if that is large enough: allocating
+  // and freeing some MiB takes a GPU's driver longer than the launches of most variants. Otherwise
+  // the memory of `last` is freed first. The cpu device watches the ends of allocations, so there
+  // each workspace has its own.
   static Result<WorkspaceBuffer> allocate(Device& device, const LoadedVariant::WorkspaceSize& size,
-                                          std::int64_t set_bytes, Placement placement);
+                                          std::int64_t set_bytes, Placement placement,
+                                          WorkspaceBuffer last);
 
   void* data() const { return buffer_.data(); }
 
@@ -33,6 +39,9 @@ class WorkspaceBuffer {
   Result<std::string> damage() const;
 
  private:
+  static Result<GuardedBuffer> memory(Device& device, std::size_t bytes, Placement placement,
+                                      WorkspaceBuffer last);
+
   Device* device_ = nullptr;
   GuardedBuffer buffer_;
   LoadedVariant::WorkspaceSize size_;

@@ -32,7 +32,8 @@ Result<WorkerChannel> WorkerChannel::open() {
 }
 
 Status WorkerChannel::serve_each(
-    const std::function<Status(const WorkRequest&, WorkReply&)>& handle) {
+    const std::function<Status(const WorkRequest&, WorkReply&)>& handle,
+    const std::function<void()>& tidy_up) {
   while (true) {
     MGTUNE_ASSIGN(const std::optional<WorkRequest> request, next_request());
     if (!request) return {};
@@ -43,6 +44,7 @@ Status WorkerChannel::serve_each(
     if (!status.ok()) put_failure(status, reply);
     MGTUNE_TRY(send(reply));
     if (status.code() == StatusCode::device_lost) return status;
+    tidy_up();
   }
 }
 

@@ -22,10 +22,11 @@ class WorkerChannel {
   // Until the parent closes its end: reads a request, sends `begin`, calls the overload of
   // `worker.handle(const ...Request&, WorkReply&)` for the request's kind, and sends the reply. The
   // Status of handle() is a failure, which becomes the reply (worker_failure.h). The loop ends if
-  // the failure takes the device with it.
+  // the failure takes the device with it. After each reply it calls `worker.tidy_up()`, if there is
+  // one: what takes time there does not keep the parent waiting.
   template <typename Worker>
   Status serve(Worker& worker) {
-    return serve_each([&worker](const WorkRequest& request, WorkReply& reply) {
+    const auto handle = [&worker](const WorkRequest& request, WorkReply& reply) {
       return std::visit(
           [&]<typename Kind>(const Kind& work) -> Status {
             if constexpr (requires { worker.handle(work, reply); }) {
@@ -35,6 +36,9 @@ class WorkerChannel {
             }
           },
           request.work);
+    };
+    return serve_each(handle, [&worker] {
+      if constexpr (requires { worker.tidy_up(); }) worker.tidy_up();
     });
   }
 
@@ -46,7 +50,8 @@ class WorkerChannel {
  private:
   WorkerChannel() = default;
 
-  Status serve_each(const std::function<Status(const WorkRequest&, WorkReply&)>& handle);
+  Status serve_each(const std::function<Status(const WorkRequest&, WorkReply&)>& handle,
+                    const std::function<void()>& tidy_up);
   // nullopt once the parent has closed its end; corrupt if the line is not a request.
   Result<std::optional<WorkRequest>> next_request();
   Status send(const WorkReply& reply);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/helpers/fakes/fake_batch_clock.h"
 #include "tests/helpers/fakes/fake_gpu.h"
 
 namespace mgtune {
@@ -19,10 +20,11 @@ using testing::SizeIs;
 
 class CuptiTimerTest : public testing::Test {
  protected:
-  std::unique_ptr<Timer> timer(std::chrono::milliseconds patience = std::chrono::seconds(2)) {
-    return make_cupti_timer("rotating",
-                            ActivityRecorder::make(open_cupti(gpu_.loader).value()).value(),
-                            HeldStream::make(gpu_.driver, gpu_.device, patience).value());
+  std::unique_ptr<Timer> timer(std::chrono::milliseconds patience = std::chrono::seconds(2),
+                               std::unique_ptr<ClockWatch> watch = nullptr) {
+    return make_cupti_timer(
+        "rotating", ActivityRecorder::make(open_cupti(gpu_.loader).value()).value(),
+        HeldStream::make(gpu_.driver, gpu_.device, patience).value(), std::move(watch));
   }
 
   // Each call runs these kernels, one after the other.
@@ -131,6 +133,19 @@ TEST_F(CuptiTimerTest, SlowerThanTheBestIsCensored) {
   const Timing timing = timed(*timer(), kernels({20'000}), budget);
   EXPECT_TRUE(timing.censored);
   EXPECT_THAT(timing.samples_ns, SizeIs(6));
+}
+
+TEST_F(CuptiTimerTest, WorkThatIsFarTooSlowCostsAHandfulOfLaunches) {
+  const auto one = timer(std::chrono::seconds(2), std::make_unique<FakeWatch>(std::vector{kFull}));
+  timed(*one, kernels({20'000}));
+  const std::size_t ran = gpu_.cuda.ran.size();
+  TimingBudget budget;
+  budget.stop_above_ns = 20'000;
+  const Timing timing = timed(*one, kernels({25'000}), budget);
+  EXPECT_TRUE(timing.censored);
+  EXPECT_THAT(timing.samples_ns, testing::AllOf(SizeIs(6), Each(DoubleNear(25'000, 1.5))));
+  EXPECT_EQ(gpu_.cuda.ran.size() - ran, 8U)
+      << "one to start, one that follows an idle GPU, and six";
 }
 
 TEST_F(CuptiTimerTest, OneTimerTimesManyPiecesOfWork) {

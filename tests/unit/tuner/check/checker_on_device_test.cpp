@@ -57,6 +57,17 @@ TEST_F(CheckerOnDeviceTest, AVariantIsRightAfterOneThatChangedAnInput) {
   EXPECT_EQ(check("block BUG=none").outcome, Outcome::ok);
 }
 
+// As launches that are timed may do, or a variant that writes far out of bounds.
+TEST_F(CheckerOnDeviceTest, AVariantIsRightAfterSomethingChangedItsInputsOrBands) {
+  bind(kSummed, Compare::on_device);
+  EXPECT_EQ(check("block BUG=none").outcome, Outcome::ok);
+  for (const std::ptrdiff_t place : {0, -1}) {
+    static_cast<unsigned char*>(launch_arguments(0)->front().tensors[0])[place] ^= 1;
+    EXPECT_EQ(check("block BUG=none").outcome, Outcome::ok);
+    EXPECT_EQ(check("block BUG=changes_input").outcome, Outcome::wrong);
+  }
+}
+
 TEST_F(CheckerOnDeviceTest, InoutTensorsAndIntegersAreServed) {
   use("add", {{"add.json", kAddJson}, {"add.cu", kAddSource}, {"reference.cu", kAddReference}});
   expect_same({{"count", "200"}}, "plain HITS=1");

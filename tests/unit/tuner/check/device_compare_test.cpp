@@ -132,5 +132,54 @@ TEST_F(DeviceCompareTest, PlacesAreInTheFingerprint) {
   EXPECT_NE(fingerprint(bytes), first);
 }
 
+TEST_F(DeviceCompareTest, ManyQuestionsAreAnsweredInTheirOrder) {
+  const TensorLayout layout = matrix(DType::f32, 1, 2);
+  const auto output = DeviceTensor::upload(*device_, DType::f32, {1, 2});
+  const auto near = DeviceTensor::upload(*device_, DType::f64, {1, 2.5});
+  const auto far = DeviceTensor::upload(*device_, DType::f64, {1, 4});
+  const std::uint64_t whole = fingerprint(std::vector<unsigned char>(16, 1));
+  Result<Buffer> memory = Buffer::allocate(*device_, 16);
+  ASSERT_TRUE(memory.ok());
+  EXPECT_TRUE(device_->fill_bytes(memory->data(), 1, 16, nullptr).ok());
+
+  EXPECT_TRUE(compare_->ask_fingerprint(memory->data(), 16).ok());
+  EXPECT_TRUE(compare_->ask_differences(layout, output->data(), near->data(), 0).ok());
+  EXPECT_TRUE(compare_->ask_fingerprint(memory->data(), 8).ok());
+  EXPECT_TRUE(compare_->ask_differences(layout, output->data(), far->data(), 0).ok());
+  const DeviceCompare::Answers answers = compare_->read().value();
+  ASSERT_EQ(answers.numbers.size(), 2U);
+  EXPECT_EQ(answers.numbers[0], whole);
+  EXPECT_NE(answers.numbers[1], whole);
+  ASSERT_EQ(answers.differences.size(), 2U);
+  EXPECT_DOUBLE_EQ(answers.differences[0].worst, 0.5);
+  EXPECT_DOUBLE_EQ(answers.differences[1].worst, 2);
+  EXPECT_TRUE(compare_->read()->numbers.empty());
+}
+
+TEST_F(DeviceCompareTest, OnlySoManyQuestionsHaveRoom) {
+  for (int i = 0; i < 8; ++i) EXPECT_TRUE(compare_->ask_fingerprint(nullptr, 0).ok());
+  EXPECT_EQ(compare_->ask_fingerprint(nullptr, 0).code(), StatusCode::internal);
+}
+
+TEST_F(DeviceCompareTest, EveryByteOfAGuardBandIsSeen) {
+  for (const std::size_t bytes : {0U, 7U, 64U}) {
+    GuardedBuffer buffer = GuardedBuffer::allocate(*device_, bytes, 16, Placement::guarded).value();
+    auto* const data = static_cast<unsigned char*>(buffer.data());
+    EXPECT_TRUE(device_->fill_bytes(data, 0, bytes, nullptr).ok());
+    const DeviceCompare::Bands bands = compare_->upload(buffer.bands()).value();
+    EXPECT_EQ(bands.count, 2);
+    const auto changes = [&] {
+      EXPECT_TRUE(compare_->ask_changes(bands).ok());
+      return compare_->read()->numbers.front();
+    };
+    EXPECT_EQ(changes(), 0U) << bytes;
+    for (unsigned char* const place : {data - 256, data - 1, data + bytes, data + bytes + 255}) {
+      *place ^= 1;
+      EXPECT_EQ(changes(), 1U) << bytes << " " << place - data;
+      *place ^= 1;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace mgtune

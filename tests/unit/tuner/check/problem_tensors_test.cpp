@@ -44,6 +44,24 @@ TEST(GuardedBuffer, IsIntactUntilItsBandsAreWritten) {
   EXPECT_EQ(device.allocations(), 0);
 }
 
+TEST(GuardedBuffer, HasRoomForLessAndKeepsBandsAroundIt) {
+  MemoryDevice device;
+  GuardedBuffer buffer = GuardedBuffer::allocate(device, 1000, 256, Placement::guarded).value();
+  auto* const data = static_cast<unsigned char*>(buffer.data());
+  EXPECT_FALSE(buffer.has_room(2000));
+  for (const std::size_t bytes : {999U, 1U, 1000U}) {
+    ASSERT_TRUE(buffer.has_room(bytes));
+    ASSERT_TRUE(buffer.resize(bytes).ok());
+    EXPECT_EQ(buffer.data(), data);
+    std::memset(data, 0x5a, bytes);
+    EXPECT_EQ(buffer.damage().value(), "");
+    data[bytes + 255] = 0;
+    EXPECT_NE(buffer.damage().value(), "");
+  }
+  EXPECT_FALSE(GuardedBuffer::allocate(device, 1000, 256, Placement::exact)->has_room(1));
+  EXPECT_FALSE(GuardedBuffer().has_room(0));
+}
+
 TEST(GuardedBuffer, ReadingABandGivesNanInEveryFloatingType) {
   MemoryDevice device;
   for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16}) {
