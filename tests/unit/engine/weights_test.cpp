@@ -15,6 +15,7 @@
 namespace mgtune::engine {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -95,9 +96,12 @@ TEST(WeightsTest, HostileLlama2cHeadersAreRefused) {
 
 class ModelFolderTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    for (const char* file : {"config.json", "model.safetensors"}) {
-      std::filesystem::copy(model_path("qwen2/") + file, folder_.file(file));
+  void SetUp() override { copy_model("qwen2"); }
+
+  void copy_model(const std::string& name) {
+    for (const std::string file : {"config.json", "model.safetensors"}) {
+      std::filesystem::copy_file(model_path(name) + "/" + file, folder_.file(file),
+                                 std::filesystem::copy_options::overwrite_existing);
     }
   }
 
@@ -107,6 +111,18 @@ class ModelFolderTest : public ::testing::Test {
     ASSERT_NE(place, text.npos) << from;
     text.replace(place, from.size(), to);
     std::ofstream(folder_.file(file), std::ios::binary) << text;
+  }
+
+  // An empty one: what counts is that the file has its name.
+  void add_tensor(const std::string& name) {
+    const std::string bytes = must(FileSystem::real().read_file(folder_.file("model.safetensors")));
+    std::uint64_t length = 0;
+    std::memcpy(&length, bytes.data(), sizeof(length));
+    const std::string entry =
+        "{\"" + name + "\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[0,0]},";
+    const std::string header = entry + bytes.substr(sizeof(length) + 1, length - 1);
+    std::ofstream(folder_.file("model.safetensors"), std::ios::binary)
+        << safetensors_bytes(header, 0) << bytes.substr(sizeof(length) + length);
   }
 
   std::string load_message() {
@@ -152,6 +168,45 @@ TEST_F(ModelFolderTest, ShardsAreJoinedByTheirIndex) {
   EXPECT_EQ(load_message(), "loaded");
   replace_in("model.safetensors.index.json", "a.safe", "../a.safe");
   EXPECT_THAT(load_message(), HasSubstr("/weight_map/x: expected the name of a .safetensors file"));
+}
+
+TEST_F(ModelFolderTest, ATensorThatTheConfigDeniesIsRefused) {
+  const auto expect_unused = [&](const std::string& model, const std::string& member,
+                                 const std::string& wrong, const std::string& tensor) {
+    copy_model(model);
+    replace_in("config.json", "\"" + member + "\": " + (wrong == "1" ? "2" : "true"),
+               "\"" + member + "\": " + wrong);
+    EXPECT_THAT(load_message(),
+                AllOf(StartsWith(folder_.file("model.safetensors: the tensor ") + tensor),
+                      HasSubstr(" is not used: config.json says " + member + " " + wrong)));
+  };
+  expect_unused("llama", "num_hidden_layers", "1", "model.layers.1.input_layernorm.weight");
+  expect_unused("llama", "attention_bias", "false", "model.layers.0.self_attn.k_proj.bias");
+  expect_unused("llama", "mlp_bias", "false", "model.layers.0.mlp.down_proj.bias");
+  expect_unused("gpt2", "n_layer", "1", "transformer.h.1.attn.c_attn.bias");
+}
+
+TEST_F(ModelFolderTest, ATensorOfALayerThatTheFamilyDoesNotHaveIsRefused) {
+  add_tensor("model.layers.0.self_attn.q_norm.weight");
+  EXPECT_THAT(load_message(),
+              HasSubstr("the tensor model.layers.0.self_attn.q_norm.weight is not used: qwen2 "
+                        "models have no such tensor"));
+}
+
+TEST_F(ModelFolderTest, WhatPublishedModelsHaveBesideTheirWeightsIsAccepted) {
+  add_tensor("model.layers.1.self_attn.rotary_emb.inv_freq");
+  add_tensor("score.weight");
+  EXPECT_EQ(load_message(), "loaded");
+  copy_model("gpt2");
+  add_tensor("transformer.h.0.attn.bias");
+  add_tensor("h.1.attn.masked_bias");
+  EXPECT_EQ(load_message(), "loaded");
+}
+
+TEST_F(ModelFolderTest, ATensorUnderTwoNamesIsRefused) {
+  add_tensor("embed_tokens.weight");
+  EXPECT_THAT(load_message(),
+              HasSubstr("it has both embed_tokens.weight and model.embed_tokens.weight"));
 }
 
 TEST_F(ModelFolderTest, AFolderWithoutAModelSaysWhatAModelIs) {
