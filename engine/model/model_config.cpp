@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <set>
 
 #include "core/text.h"
 #include "json/json_cursor.h"
@@ -82,40 +83,90 @@ Status expect_flag(const JsonCursor& config, std::string_view key, bool wanted, 
       config.error(fmt::format("{} is {}, which is not supported", key, flag)).message());
 }
 
-// Newer files have `rope_parameters`, older ones `rope_theta` and `rope_scaling`.
-Status read_rotary(const JsonCursor& config, ModelConfig& model) {
-  const std::optional<JsonCursor> parameters = given(config, "rope_parameters");
-  MGTUNE_TRY(
-      read_positive(parameters ? *parameters : config, "rope_theta", 10000.0, model.rotary_theta));
-  const std::optional<JsonCursor> scaling = parameters ? parameters : given(config, "rope_scaling");
-  if (!scaling) return {};
-  const std::optional<JsonCursor> member =
-      given(*scaling, "rope_type") ? given(*scaling, "rope_type") : given(*scaling, "type");
-  std::string kind = "default";
-  if (member) MGTUNE_TRY(member->read(kind));
-  if (kind == "default") return {};
-  RotaryScaling& rotary = model.rotary_scaling;
-  if (kind != "linear" && kind != "llama3") {
+// Refuses to rotate a part of each head.
+Status expect_whole_rotation(const JsonCursor& object) {
+  double factor = 1;
+  MGTUNE_TRY(read_positive(object, "partial_rotary_factor", 1.0, factor));
+  if (factor == 1) return {};
+  return unsupported(
+      object.error(fmt::format("partial_rotary_factor is {}, but only 1 is supported", factor))
+          .message());
+}
+
+// `type` is the older name of `rope_type`.
+Status read_rotary_kind(const JsonCursor& settings, std::string& kind) {
+  const std::optional<JsonCursor> type = given(settings, "type");
+  const std::optional<JsonCursor> rope_type = given(settings, "rope_type");
+  if (type) MGTUNE_TRY(type->read(kind));
+  if (!rope_type) return {};
+  const std::string older = kind;
+  MGTUNE_TRY(rope_type->read(kind));
+  if (!type || kind == older) return {};
+  return settings.error(fmt::format("rope_type is '{}', but type is '{}'", kind, older));
+}
+
+// A setting that is not read would be ignored without a word.
+Status expect_rotary_settings(const JsonCursor& settings, std::string_view kind) {
+  std::set<std::string_view> known = {"type", "rope_type", "rope_theta", "partial_rotary_factor"};
+  if (kind != "default") known.insert("factor");
+  if (kind == "llama3") {
+    known.insert({"low_freq_factor", "high_freq_factor", "original_max_position_embeddings"});
+  }
+  MGTUNE_ASSIGN(const std::vector<JsonCursor> members, settings.members());
+  for (const JsonCursor& member : members) {
+    if (member.value().kind == JsonValue::Kind::null || known.contains(member.key())) continue;
     return unsupported(
-        scaling
-            ->error(fmt::format("rope_type is '{}', but only default, linear and llama3 are "
-                                "supported",
-                                kind))
+        settings
+            .error(fmt::format("{} is not supported with the rope_type '{}'", member.key(), kind))
             .message());
   }
-  rotary.kind = kind == "linear" ? RotaryScaling::Kind::linear : RotaryScaling::Kind::llama3;
-  MGTUNE_TRY(read_positive(*scaling, "factor", std::nullopt, rotary.factor));
-  if (rotary.kind == RotaryScaling::Kind::linear) return {};
-  MGTUNE_TRY(read_positive(*scaling, "low_freq_factor", std::nullopt, rotary.low_frequency_factor));
+  return {};
+}
+
+Status read_llama3_scaling(const JsonCursor& settings, RotaryScaling& rotary) {
+  MGTUNE_TRY(read_positive(settings, "low_freq_factor", std::nullopt, rotary.low_frequency_factor));
   MGTUNE_TRY(
-      read_positive(*scaling, "high_freq_factor", std::nullopt, rotary.high_frequency_factor));
+      read_positive(settings, "high_freq_factor", std::nullopt, rotary.high_frequency_factor));
   if (rotary.high_frequency_factor <= rotary.low_frequency_factor) {
-    return scaling->error("high_freq_factor must be above low_freq_factor");
+    return settings.error("high_freq_factor must be above low_freq_factor");
   }
-  const std::optional<JsonCursor> original = given(*scaling, "original_max_position_embeddings");
-  if (!original) return scaling->error("original_max_position_embeddings is missing");
+  const std::optional<JsonCursor> original = given(settings, "original_max_position_embeddings");
+  if (!original) return settings.error("original_max_position_embeddings is missing");
   MGTUNE_ASSIGN(rotary.original_positions, original->integer(1, kMaxSize));
   return {};
+}
+
+// Newer files have all settings in `rope_parameters`, older ones have `rope_theta` and
+// `rope_scaling`. Either object may leave the theta to the outer one.
+Status read_rotary(const JsonCursor& config, ModelConfig& model) {
+  MGTUNE_TRY(read_positive(config, "rope_theta", 10000.0, model.rotary_theta));
+  MGTUNE_TRY(expect_whole_rotation(config));
+  const std::optional<JsonCursor> parameters = given(config, "rope_parameters");
+  const std::optional<JsonCursor> scaling = given(config, "rope_scaling");
+  if (parameters && scaling) {
+    return config.error("rope_parameters and rope_scaling exclude each other");
+  }
+  if (!parameters && !scaling) return {};
+  const JsonCursor& settings = parameters ? *parameters : *scaling;
+  if (settings.value().kind != JsonValue::Kind::object) return settings.unexpected("an object");
+  std::string kind = "default";
+  MGTUNE_TRY(read_rotary_kind(settings, kind));
+  if (kind != "default" && kind != "linear" && kind != "llama3") {
+    return unsupported(
+        settings
+            .error(fmt::format("rope_type is '{}', but only default, linear and llama3 are "
+                               "supported",
+                               kind))
+            .message());
+  }
+  MGTUNE_TRY(expect_rotary_settings(settings, kind));
+  MGTUNE_TRY(expect_whole_rotation(settings));
+  MGTUNE_TRY(read_positive(settings, "rope_theta", model.rotary_theta, model.rotary_theta));
+  if (kind == "default") return {};
+  RotaryScaling& rotary = model.rotary_scaling;
+  rotary.kind = kind == "linear" ? RotaryScaling::Kind::linear : RotaryScaling::Kind::llama3;
+  MGTUNE_TRY(read_positive(settings, "factor", std::nullopt, rotary.factor));
+  return kind == "linear" ? Status() : read_llama3_scaling(settings, rotary);
 }
 
 Status read_end_tokens(const JsonCursor& config, ModelConfig& model) {

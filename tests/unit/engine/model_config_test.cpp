@@ -117,6 +117,47 @@ TEST(ModelConfigTest, MistakesNameFileAndField) {
   EXPECT_FALSE(parse_model_config("config.json", "3").ok());
 }
 
+TEST(ModelConfigTest, RotarySettingsAreReadAsTransformersDoes) {
+  const std::string plain = replaced_text(kLlama, "\"llama3\"", "\"default\"");
+  const auto with = [&](const std::string& setting) {
+    const std::size_t begin = plain.find("\"rope_scaling\"");
+    const std::size_t end = plain.find('}', begin) + 1;
+    return plain.substr(0, begin) + setting + plain.substr(end);
+  };
+  EXPECT_EQ(parsed(with(R"("rope_parameters": {"rope_type": "default"})")).rotary_theta, 500000);
+  EXPECT_EQ(parsed(with(R"("rope_parameters": {"rope_theta": 7.0})")).rotary_theta, 7);
+  EXPECT_EQ(parsed(with(R"("rope_scaling": {"rope_theta": 7.0, "type": null})")).rotary_theta, 7);
+  EXPECT_EQ(parsed(with(R"("rope_scaling": null, "partial_rotary_factor": 1.0)")).rotary_theta,
+            500000);
+  const ModelConfig linear =
+      parsed(with(R"("rope_scaling": {"type": "linear", "rope_type": "linear", "factor": 2})"));
+  EXPECT_EQ(linear.rotary_scaling.kind, RotaryScaling::Kind::linear);
+
+  const auto expect_refused = [&](const std::string& setting, const std::string& message) {
+    const Result<ModelConfig> config = parse_model_config("config.json", with(setting));
+    ASSERT_FALSE(config.ok()) << setting;
+    EXPECT_THAT(config.status().message(), HasSubstr(message));
+  };
+  for (const std::string key : {"rope_parameters", "rope_scaling"}) {
+    for (const std::string value : {"\"linear\"", "2", "[1]", "true"}) {
+      expect_refused("\"" + key + "\": " + value, "config.json: /" + key + ": expected an object");
+    }
+  }
+  expect_refused(R"("rope_parameters": {"full_attention": {"rope_type": "default"}})",
+                 "/rope_parameters: full_attention is not supported");
+  expect_refused(R"("rope_scaling": {"rope_type": "default", "factor": 8})",
+                 "/rope_scaling: factor is not supported with the rope_type 'default'");
+  expect_refused(R"("rope_scaling": {"type": "linear", "factor": 2, "mscale": 1})",
+                 "/rope_scaling: mscale is not supported");
+  expect_refused(R"("partial_rotary_factor": 0.5)", "partial_rotary_factor is 0.5");
+  expect_refused(R"("rope_parameters": {"partial_rotary_factor": 0.25})",
+                 "/rope_parameters: partial_rotary_factor is 0.25");
+  expect_refused(R"("rope_scaling": {"rope_type": "linear", "type": "yarn", "factor": 2})",
+                 "/rope_scaling: rope_type is 'linear', but type is 'yarn'");
+  expect_refused(R"("rope_scaling": {"type": "default"}, "rope_parameters": {"type": "default"})",
+                 "rope_parameters and rope_scaling exclude each other");
+}
+
 TEST(ModelConfigTest, RotaryTablesHaveTheCosinesAndSinesOfEachPosition) {
   ModelConfig config;
   config.head_dim = 4;
