@@ -15,6 +15,7 @@ namespace mgtune::engine {
 namespace {
 
 constexpr std::int64_t kMaxSize = 1 << 24;
+constexpr std::uint32_t kMaxLayers = 1000;
 
 // A member that is there and not null.
 std::optional<JsonCursor> given(const JsonCursor& config, std::string_view key) {
@@ -248,21 +249,35 @@ Result<ModelConfig> parse_model_config(const std::string& file, std::string_view
   }
   MGTUNE_TRY(model.family == "gpt2" ? read_gpt2(config, model) : read_llama_like(config, model));
   MGTUNE_TRY(read_end_tokens(config, model));
-  MGTUNE_TRY(check_model_sizes(model, file));
+  MGTUNE_TRY(check_model_sizes(model, file, size_names(model.names)));
   return model;
 }
 
-Status check_model_sizes(const ModelConfig& config, std::string_view where) {
+const SizeNames& size_names(NameScheme scheme) {
+  static constexpr SizeNames kLlama = {
+      "num_hidden_layers", "hidden_size",       "num_attention_heads", "num_key_value_heads",
+      "head_dim",          "intermediate_size", "vocab_size",          "max_position_embeddings"};
+  static constexpr SizeNames kGpt2 = {"n_layer",         "n_embd",  "n_head",     "n_head",
+                                      "n_embd / n_head", "n_inner", "vocab_size", "n_positions"};
+  return scheme == NameScheme::gpt2 ? kGpt2 : kLlama;
+}
+
+Status check_model_sizes(const ModelConfig& config, std::string_view where,
+                         const SizeNames& names) {
   const auto mistake = [&](std::string_view message) {
     return invalid_argument(fmt::format("{}: {}", where, message));
   };
   if (config.heads % config.kv_heads != 0) {
-    return mistake(fmt::format("{} heads are no multiple of {} heads of keys and values",
-                               config.heads, config.kv_heads));
+    return mistake(fmt::format("{} {} is no multiple of {} {}", names.heads, config.heads,
+                               names.kv_heads, config.kv_heads));
   }
   if (config.rotation != Rotation::none && config.head_dim % 2 != 0) {
-    return mistake(
-        fmt::format("a rotary embedding needs an even size of heads, not {}", config.head_dim));
+    return mistake(fmt::format("{} is {}, but a rotary embedding needs an even one", names.head_dim,
+                               config.head_dim));
+  }
+  if (config.layers > kMaxLayers) {
+    return mistake(fmt::format("{} is {}, but no model has more than {}", names.layers,
+                               config.layers, kMaxLayers));
   }
   // So no size of an instruction reaches 2^30, and no sum of bytes 2^63.
   const double qkv = (config.heads + 2.0 * config.kv_heads) * config.head_dim;
@@ -270,8 +285,12 @@ Status check_model_sizes(const ModelConfig& config, std::string_view where) {
       config.width * (qkv + 1.0 * config.heads * config.head_dim + 3.0 * config.inner);
   const double weights = config.layers * layer + 2.0 * config.vocabulary * config.width +
                          1.0 * config.positions * (config.width + config.head_dim);
-  if (qkv >= 0x1p30 || config.layers > 1000 || weights >= 0x1p50) {
-    return mistake("its sizes are larger than those of any model");
+  if (qkv >= 0x1p30 || weights >= 0x1p50) {
+    return mistake(fmt::format(
+        "no model is as large as {} {}, {} {}, {} {}, {} {}, {} {}, {} {}, {} {}, {} {}",
+        names.layers, config.layers, names.width, config.width, names.heads, config.heads,
+        names.kv_heads, config.kv_heads, names.head_dim, config.head_dim, names.inner, config.inner,
+        names.vocabulary, config.vocabulary, names.positions, config.positions));
   }
   for (const std::int32_t token : config.end_tokens) {
     if (token < 0 || static_cast<std::uint32_t>(token) >= config.vocabulary) {

@@ -67,9 +67,8 @@ Status check_overlaps(const std::string& file, const TensorMap& tensors) {
   return {};
 }
 
-// The files that the index names, each once.
-Result<std::set<std::string>> indexed_files(const std::string& path) {
-  MGTUNE_ASSIGN(const std::string text, FileSystem::real().read_file(path));
+// The files that the index names, each once. `path` is its name for messages.
+Result<std::set<std::string>> parse_index(const std::string& path, std::string_view text) {
   Result<JsonValue> value = parse_json(text);
   if (!value.ok()) return std::move(value).take_status().with_context(path);
   const JsonCursor index(path, *value);
@@ -84,6 +83,7 @@ Result<std::set<std::string>> indexed_files(const std::string& path) {
     }
     files.insert(std::move(file));
   }
+  if (files.empty()) return map->error("it names no file");
   return files;
 }
 
@@ -129,7 +129,10 @@ Result<TensorSet> open_safetensors(const std::string& folder) {
   std::set<std::string> files = {"model.safetensors"};
   const std::string index = fmt::format("{}/{}", folder, kIndex);
   if (FileSystem::real().exists(index)) {
-    MGTUNE_ASSIGN(files, indexed_files(index));
+    MGTUNE_ASSIGN(const std::string text, FileSystem::real().read_file(index));
+    Result<std::set<std::string>> indexed = parse_index(index, text);
+    if (!indexed.ok()) return as_corrupt(indexed.status());
+    files = std::move(*indexed);
   }
   for (const std::string& name : files) {
     const std::string path = fmt::format("{}/{}", folder, name);

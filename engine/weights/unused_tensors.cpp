@@ -44,9 +44,7 @@ std::optional<LayerPiece> layer_piece(std::string_view name, NameScheme names) {
 // Why the config has no such piece.
 std::string reason(const LayerPiece& piece, const ModelConfig& config) {
   if (piece.layer >= config.layers) {
-    return fmt::format("config.json says {} {}",
-                       config.names == NameScheme::gpt2 ? "n_layer" : "num_hidden_layers",
-                       config.layers);
+    return fmt::format("config.json says {} {}", size_names(config.names).layers, config.layers);
   }
   if (config.family == "llama" && piece.piece.ends_with("_proj.bias")) {
     return fmt::format("config.json says {} false",

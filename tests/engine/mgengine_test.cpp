@@ -309,5 +309,17 @@ TEST_F(MgengineTest, AConfigThatLiesNamesFileLineAndField) {
   expect_refused({"generate", "--model", folder}, 5, "/num_hidden_layers: expected an integer");
 }
 
+TEST_F(MgengineTest, DamagedFilesOfAModelHaveAnExitCodeOfTheirOwn) {
+  const std::string folder = program_.folder().file("model");
+  std::filesystem::copy(model_path("llama"), folder);
+  std::ofstream(folder + "/model.safetensors.index.json") << "{";
+  expect_refused({"generate", "--model", folder}, 5, "model.safetensors.index.json: line 1");
+  const std::string llama2c = program_.folder().file("a.bin");
+  std::string bytes = file_content(stories_ + "/stories260K.bin");
+  bytes[4 * 4] = 5;
+  std::ofstream(llama2c, std::ios::binary) << bytes;
+  expect_refused({"generate", "--model", llama2c}, 5, "n_heads 8 is no multiple of n_kv_heads 5");
+}
+
 }  // namespace
 }  // namespace mgtune::engine

@@ -99,8 +99,9 @@ TEST(ModelConfigTest, MistakesNameFileAndField) {
   expect_config_refused(kLlama, "\"hidden_size\": 2048", "\"hidden_size\": \"x\"", "/hidden_size");
   expect_config_refused(kLlama, "\"vocab_size\": 128256", "\"vocab\": 1", "vocab_size is missing");
   expect_config_refused(kLlama, "\"num_key_value_heads\": 8", "\"num_key_value_heads\": 5",
-                        "32 heads are no multiple of 5");
-  expect_config_refused(kLlama, "\"head_dim\": 64", "\"head_dim\": 63", "even size of heads");
+                        "num_attention_heads 32 is no multiple of num_key_value_heads 5");
+  expect_config_refused(kLlama, "\"head_dim\": 64", "\"head_dim\": 63",
+                        "head_dim is 63, but a rotary embedding needs an even one");
   expect_config_refused(kLlama, "\"silu\"", "\"gelu\"", "hidden_act is 'gelu', but only 'silu'");
   expect_config_refused(kLlama, "1e-05", "-1", "/rms_norm_eps");
   expect_config_refused(kLlama, "\"llama3\"", "\"yarn\"", "/rope_scaling: rope_type is 'yarn'");
@@ -108,7 +109,16 @@ TEST(ModelConfigTest, MistakesNameFileAndField) {
                         "/rope_scaling: high_freq_factor");
   expect_config_refused(kLlama, "128008", "128256", "eos_token_id 128256 is not below vocab_size");
   expect_config_refused(kLlama, "\"num_hidden_layers\": 16", "\"num_hidden_layers\": 16777216",
-                        "larger than those of any model");
+                        "num_hidden_layers is 16777216, but no model has more than 1000");
+  const std::string deep =
+      replaced_text(kLlama, "\"num_hidden_layers\": 16", "\"num_hidden_layers\": 1000");
+  const std::string wide =
+      replaced_text(deep, "\"intermediate_size\": 8192", "\"intermediate_size\": 16777216");
+  expect_config_refused(wide, "\"hidden_size\": 2048", "\"hidden_size\": 65536",
+                        "no model is as large as num_hidden_layers 1000, hidden_size 65536, "
+                        "num_attention_heads 32, num_key_value_heads 8, head_dim 64, "
+                        "intermediate_size 16777216, vocab_size 128256, "
+                        "max_position_embeddings 131072");
   expect_config_refused(kLlama, "\"model_type\"", "\"model\"", "model_type is missing");
   expect_config_refused(kLlama, "{", "[", "line 2");
   expect_config_refused(kGpt2, "\"n_head\": 12", "\"n_head\": 7",

@@ -79,6 +79,7 @@ TEST(WeightsTest, HostileLlama2cHeadersAreRefused) {
     std::string copy = good;
     std::memcpy(copy.data() + 4 * field, &value, sizeof(value));
     const Result<Llama2cModel> model = parse_llama2c("m.bin", copy);
+    EXPECT_EQ(model.status().code(), model.ok() ? StatusCode::ok : StatusCode::corrupt);
     return model.ok() ? "accepted" : model.status().message();
   };
   EXPECT_EQ(message(0, 64), "accepted");
@@ -86,10 +87,12 @@ TEST(WeightsTest, HostileLlama2cHeadersAreRefused) {
   EXPECT_THAT(message(0, -64), HasSubstr("m.bin: dim is -64"));
   EXPECT_THAT(message(1, 173), HasSubstr("by its header it should have"));
   EXPECT_THAT(message(2, 0), HasSubstr("n_layers is 0"));
-  EXPECT_THAT(message(2, 1 << 22), HasSubstr("larger than those of any model"));
-  EXPECT_THAT(message(4, 3), HasSubstr("8 heads are no multiple of 3"));
+  EXPECT_THAT(message(2, 1 << 22), HasSubstr("m.bin: n_layers is 4194304, but no model has"));
+  EXPECT_THAT(message(4, 3), HasSubstr("n_heads 8 is no multiple of n_kv_heads 3"));
   EXPECT_THAT(message(5, std::numeric_limits<std::int32_t>::min()), HasSubstr("vocab_size"));
   EXPECT_THAT(message(6, 1 << 22), HasSubstr("by its header it should have"));
+  EXPECT_THAT(message(3, 64),
+              HasSubstr("dim / n_heads is 1, but a rotary embedding needs an even"));
   EXPECT_FALSE(parse_llama2c("m.bin", good.substr(0, good.size() - 1)).ok());
   EXPECT_FALSE(parse_llama2c("m.bin", "").ok());
 }
@@ -207,6 +210,25 @@ TEST_F(ModelFolderTest, ATensorUnderTwoNamesIsRefused) {
   add_tensor("embed_tokens.weight");
   EXPECT_THAT(load_message(),
               HasSubstr("it has both embed_tokens.weight and model.embed_tokens.weight"));
+}
+
+TEST_F(ModelFolderTest, ADamagedIndexOfShardsIsDamage) {
+  const auto expect_corrupt = [&](const std::string& index, const std::string& message) {
+    std::ofstream(folder_.file("model.safetensors.index.json")) << index;
+    const Status status = open_model(folder_.path()).status();
+    EXPECT_EQ(status.code(), StatusCode::corrupt) << index;
+    EXPECT_THAT(status.message(), AllOf(StartsWith(folder_.file("model.safetensors.index.json: ")),
+                                        HasSubstr(message)));
+  };
+  expect_corrupt("", "line 1");
+  expect_corrupt("{", "line 1");
+  expect_corrupt("[]", "weight_map is missing");
+  expect_corrupt("{}", "weight_map is missing");
+  expect_corrupt(R"({"weight_map": {}})", "/weight_map: it names no file");
+  expect_corrupt(R"({"weight_map": 3})", "/weight_map");
+  expect_corrupt(R"({"weight_map": {"x": 3}})", "/weight_map/x");
+  expect_corrupt(R"({"weight_map": {"x": "../x.safetensors"}})",
+                 "/weight_map/x: expected the name");
 }
 
 TEST_F(ModelFolderTest, AFolderWithoutAModelSaysWhatAModelIs) {
