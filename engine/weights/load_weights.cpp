@@ -35,16 +35,20 @@ Result<const TensorView*> find_tensor(const TensorSet& set, const WeightPart& pa
     found = with_prefix;
   }
   if (found == set.tensors.end()) {
-    return corrupt(fmt::format("{}: the tensor {} is missing", set.path, part.tensor));
+    return corrupt(set.files.size() > 1
+                       ? fmt::format("{}: none of its {} files has the tensor {}", set.path,
+                                     set.files.size(), part.tensor)
+                       : fmt::format("{}: the tensor {} is missing", set.path, part.tensor));
   }
   const TensorView& tensor = found->second;
   if (tensor.shape != part.shape) {
-    return corrupt(fmt::format("{}: {}: its shape is {}, but the config says {}", set.path,
-                               found->first, shape_text(tensor.shape), shape_text(part.shape)));
+    return corrupt(fmt::format("{}: {}: its shape is {}, but the config says {}",
+                               set.file_of(tensor), found->first, shape_text(tensor.shape),
+                               shape_text(part.shape)));
   }
   if (!is_element_dtype(tensor.dtype)) {
     return unsupported(fmt::format("{}: {}: its dtype is {}, but weights are f32, f16 or bf16",
-                                   set.path, found->first, to_string(tensor.dtype)));
+                                   set.file_of(tensor), found->first, to_string(tensor.dtype)));
   }
   return &tensor;
 }

@@ -28,7 +28,7 @@ using TensorMap = std::map<std::string, TensorView, std::less<>>;
 inline constexpr std::array<std::string_view, 3> kTensorPrefixes = {"", "model.", "transformer."};
 
 struct TensorSet {
-  std::string path;  // of the file or the folder, for messages
+  std::string path;  // of the file, or of the index of several files, for messages
   std::vector<MappedFile> files;
   TensorMap tensors;
 
