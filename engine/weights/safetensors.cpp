@@ -10,6 +10,7 @@
 #include "core/safetensors_types.h"
 #include "json/json_cursor.h"
 #include "system/file_system.h"
+#include "weights/model_file.h"
 
 namespace mgtune::engine {
 namespace {
@@ -136,7 +137,7 @@ Result<TensorSet> open_safetensors(const std::string& folder) {
   const std::string index = fmt::format("{}/{}", folder, kIndex);
   if (FileSystem::real().exists(index)) {
     set.path = index;
-    MGTUNE_ASSIGN(const std::string text, FileSystem::real().read_file(index));
+    MGTUNE_ASSIGN(const std::string text, read_model_file(index));
     Result<std::set<std::string>> indexed = parse_index(index, text);
     if (!indexed.ok()) return as_corrupt(indexed.status());
     files = std::move(*indexed);

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <fstream>
 #include <random>
@@ -9,6 +10,7 @@
 #include "system/file_system.h"
 #include "tests/helpers/engine_models.h"
 #include "tests/helpers/test_folder.h"
+#include "tokenizer/tokenizer.h"
 #include "weights/llama2c_file.h"
 #include "weights/safetensors.h"
 
@@ -235,6 +237,25 @@ TEST_F(ModelFolderTest, ADamagedIndexOfShardsIsDamage) {
   expect_corrupt(R"({"weight_map": {"x": 3}})", "/weight_map/x");
   expect_corrupt(R"({"weight_map": {"x": "../x.safetensors"}})",
                  "/weight_map/x: expected the name");
+}
+
+// Opening one for reading would wait for a writer that never comes.
+TEST_F(ModelFolderTest, AFifoIsNoFileOfAModel) {
+  const auto expect_refused_as = [&](const std::string& name) {
+    const std::string path = folder_.file(name);
+    std::filesystem::remove(path);
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    EXPECT_EQ(load_message(), path + ": this is not a file");
+  };
+  expect_refused_as("model.safetensors");
+  expect_refused_as("model.safetensors.index.json");
+  expect_refused_as("config.json");
+  EXPECT_EQ(open_config(folder_.file("config.json")).status().code(), StatusCode::io);
+  for (const std::string name : {"tokenizer.json", "tok.bin"}) {
+    ASSERT_EQ(::mkfifo(folder_.file(name).c_str(), 0600), 0);
+    EXPECT_EQ(open_tokenizer(folder_.file(name), 96).status().message(),
+              folder_.file(name) + ": this is not a file");
+  }
 }
 
 TEST_F(ModelFolderTest, AFolderWithoutAModelSaysWhatAModelIs) {
