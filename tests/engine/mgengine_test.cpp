@@ -60,6 +60,16 @@ TEST_F(MgengineTest, RunsByTheWaySteps) {
                     HasSubstr("linear qkv.weight")));
 }
 
+TEST_F(MgengineTest, TellsTheBeginOfTheStoryInF16) {
+  const Ended ended = run({"generate", "--model", stories_, "--prompt", "Once upon a time",
+                           "--tokens", "40", "--dtype", "f16"});
+  EXPECT_EQ(ended.exit_code, 0) << ended;
+  EXPECT_GT(ended.out.size(), 60U);
+  EXPECT_THAT(file_content(model_path("stories260K/golden.txt")),
+              StartsWith(ended.out.substr(0, ended.out.size() - 1)));
+  EXPECT_THAT(ended.err, HasSubstr("(way reference, f16)"));
+}
+
 TEST_F(MgengineTest, ASeedGivesTheSameTextAgain) {
   const auto text = [&](const std::string& seed) {
     return run({"generate", "--model", stories_, "--tokens", "30", "--temperature", "1", "--top-p",

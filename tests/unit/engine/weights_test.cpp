@@ -1,5 +1,6 @@
 // Safetensors and llama2.c files: what is read, and that hostile ones are refused.
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -7,6 +8,7 @@
 #include <fstream>
 #include <random>
 
+#include "elements/elements.h"
 #include "system/file_system.h"
 #include "tests/helpers/engine_models.h"
 #include "tests/helpers/test_folder.h"
@@ -129,6 +131,26 @@ class ModelFolderTest : public ::testing::Test {
     const std::string header = entry + bytes.substr(sizeof(length) + 1, length - 1);
     std::ofstream(folder_.file("model.safetensors"), std::ios::binary)
         << safetensors_bytes(header, 0) << bytes.substr(sizeof(length) + length);
+  }
+
+  // Writes model.safetensors of qwen2 anew, with all weights in another dtype.
+  void round_weights(DType dtype) {
+    const std::string path = model_path("qwen2/model.safetensors");
+    const MappedFile file = must(MappedFile::open(path));
+    std::string header;
+    std::string data;
+    for (const auto& [name, tensor] : must(parse_safetensors(path, file.bytes()))) {
+      std::vector<float> values(tensor.bytes.size() / sizeof(float));
+      std::memcpy(values.data(), tensor.bytes.data(), tensor.bytes.size());
+      std::vector<std::byte> rounded(values.size() * 2);
+      store_floats(dtype, values, rounded.data());
+      header += fmt::format(R"({}"{}":{{"dtype":"{}","shape":{},"data_offsets":[{},{}]}})",
+                            header.empty() ? "{" : ",", name, dtype == DType::f16 ? "F16" : "BF16",
+                            shape_text(tensor.shape), data.size(), data.size() + rounded.size());
+      data.append(reinterpret_cast<const char*>(rounded.data()), rounded.size());
+    }
+    std::ofstream(folder_.file("model.safetensors"), std::ios::binary)
+        << safetensors_bytes(header + "}", 0) << data;
   }
 
   std::string load_message() {
@@ -255,6 +277,31 @@ TEST_F(ModelFolderTest, AFifoIsNoFileOfAModel) {
     ASSERT_EQ(::mkfifo(folder_.file(name).c_str(), 0600), 0);
     EXPECT_EQ(open_tokenizer(folder_.file(name), 96).status().message(),
               folder_.file(name) + ": this is not a file");
+  }
+}
+
+// Weights in half the bytes: the file is rounded here, or the engine rounds the weights of a file
+// in f32, and the logits are the same.
+TEST_F(ModelFolderTest, WeightsInF16AndBf16AreLoaded) {
+  for (const DType dtype : {DType::f16, DType::bf16}) {
+    copy_model("qwen2");
+    SessionOptions rounding;
+    rounding.precision.weights = dtype;
+    Session rounded = test_session("qwen2", rounding);
+    round_weights(dtype);
+    const ModelSource source = must(open_model(folder_.path()));
+    Session wide = must(Session::create(source.config, source.tensors, {}));
+    Session narrow = must(Session::create(source.config, source.tensors, rounding));
+    Session exact = test_session("qwen2", {});
+    for (const std::int32_t token : {5, 17, 3}) {
+      for (Session* const session : {&rounded, &wide, &narrow, &exact}) {
+        EXPECT_TRUE(session->step({{token}}).ok());
+      }
+      const std::vector<float> expected = must(rounded.logits(0));
+      EXPECT_EQ(must(wide.logits(0)), expected);
+      EXPECT_EQ(must(narrow.logits(0)), expected);
+      EXPECT_NE(must(exact.logits(0)), expected);
+    }
   }
 }
 
