@@ -12,6 +12,7 @@
 #include "core/text.h"
 #include "system/file_system.h"
 #include "weights/llama2c_file.h"
+#include "weights/model_file.h"
 #include "weights/safetensors.h"
 
 namespace mgtune {
@@ -111,7 +112,7 @@ Result<ModelConfig> open_config(const std::string& path) {
     return source.config;
   }
   const std::string file = system.is_directory(path) ? path + "/config.json" : path;
-  MGTUNE_ASSIGN(const std::string text, system.read_file(file));
+  MGTUNE_ASSIGN(const std::string text, read_model_file(file));
   Result<ModelConfig> config = parse_model_config(file, text);
   // To the caller, a mistake in the text is damage of the file.
   if (config.status().code() != StatusCode::invalid_argument) return config;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <set>
 
 #include "core/text.h"
 #include "json/json_cursor.h"
@@ -14,6 +15,7 @@ namespace mgtune::engine {
 namespace {
 
 constexpr std::int64_t kMaxSize = 1 << 24;
+constexpr std::uint32_t kMaxLayers = 1000;
 
 // A member that is there and not null.
 std::optional<JsonCursor> given(const JsonCursor& config, std::string_view key) {
@@ -82,40 +84,90 @@ Status expect_flag(const JsonCursor& config, std::string_view key, bool wanted, 
       config.error(fmt::format("{} is {}, which is not supported", key, flag)).message());
 }
 
-// Newer files have `rope_parameters`, older ones `rope_theta` and `rope_scaling`.
-Status read_rotary(const JsonCursor& config, ModelConfig& model) {
-  const std::optional<JsonCursor> parameters = given(config, "rope_parameters");
-  MGTUNE_TRY(
-      read_positive(parameters ? *parameters : config, "rope_theta", 10000.0, model.rotary_theta));
-  const std::optional<JsonCursor> scaling = parameters ? parameters : given(config, "rope_scaling");
-  if (!scaling) return {};
-  const std::optional<JsonCursor> member =
-      given(*scaling, "rope_type") ? given(*scaling, "rope_type") : given(*scaling, "type");
-  std::string kind = "default";
-  if (member) MGTUNE_TRY(member->read(kind));
-  if (kind == "default") return {};
-  RotaryScaling& rotary = model.rotary_scaling;
-  if (kind != "linear" && kind != "llama3") {
+// Refuses to rotate a part of each head.
+Status expect_whole_rotation(const JsonCursor& object) {
+  double factor = 1;
+  MGTUNE_TRY(read_positive(object, "partial_rotary_factor", 1.0, factor));
+  if (factor == 1) return {};
+  return unsupported(
+      object.error(fmt::format("partial_rotary_factor is {}, but only 1 is supported", factor))
+          .message());
+}
+
+// `type` is the older name of `rope_type`.
+Status read_rotary_kind(const JsonCursor& settings, std::string& kind) {
+  const std::optional<JsonCursor> type = given(settings, "type");
+  const std::optional<JsonCursor> rope_type = given(settings, "rope_type");
+  if (type) MGTUNE_TRY(type->read(kind));
+  if (!rope_type) return {};
+  const std::string older = kind;
+  MGTUNE_TRY(rope_type->read(kind));
+  if (!type || kind == older) return {};
+  return settings.error(fmt::format("rope_type is '{}', but type is '{}'", kind, older));
+}
+
+// A setting that is not read would be ignored without a word.
+Status expect_rotary_settings(const JsonCursor& settings, std::string_view kind) {
+  std::set<std::string_view> known = {"type", "rope_type", "rope_theta", "partial_rotary_factor"};
+  if (kind != "default") known.insert("factor");
+  if (kind == "llama3") {
+    known.insert({"low_freq_factor", "high_freq_factor", "original_max_position_embeddings"});
+  }
+  MGTUNE_ASSIGN(const std::vector<JsonCursor> members, settings.members());
+  for (const JsonCursor& member : members) {
+    if (member.value().kind == JsonValue::Kind::null || known.contains(member.key())) continue;
     return unsupported(
-        scaling
-            ->error(fmt::format("rope_type is '{}', but only default, linear and llama3 are "
-                                "supported",
-                                kind))
+        settings
+            .error(fmt::format("{} is not supported with the rope_type '{}'", member.key(), kind))
             .message());
   }
-  rotary.kind = kind == "linear" ? RotaryScaling::Kind::linear : RotaryScaling::Kind::llama3;
-  MGTUNE_TRY(read_positive(*scaling, "factor", std::nullopt, rotary.factor));
-  if (rotary.kind == RotaryScaling::Kind::linear) return {};
-  MGTUNE_TRY(read_positive(*scaling, "low_freq_factor", std::nullopt, rotary.low_frequency_factor));
+  return {};
+}
+
+Status read_llama3_scaling(const JsonCursor& settings, RotaryScaling& rotary) {
+  MGTUNE_TRY(read_positive(settings, "low_freq_factor", std::nullopt, rotary.low_frequency_factor));
   MGTUNE_TRY(
-      read_positive(*scaling, "high_freq_factor", std::nullopt, rotary.high_frequency_factor));
+      read_positive(settings, "high_freq_factor", std::nullopt, rotary.high_frequency_factor));
   if (rotary.high_frequency_factor <= rotary.low_frequency_factor) {
-    return scaling->error("high_freq_factor must be above low_freq_factor");
+    return settings.error("high_freq_factor must be above low_freq_factor");
   }
-  const std::optional<JsonCursor> original = given(*scaling, "original_max_position_embeddings");
-  if (!original) return scaling->error("original_max_position_embeddings is missing");
+  const std::optional<JsonCursor> original = given(settings, "original_max_position_embeddings");
+  if (!original) return settings.error("original_max_position_embeddings is missing");
   MGTUNE_ASSIGN(rotary.original_positions, original->integer(1, kMaxSize));
   return {};
+}
+
+// Newer files have all settings in `rope_parameters`, older ones have `rope_theta` and
+// `rope_scaling`. Either object may leave the theta to the outer one.
+Status read_rotary(const JsonCursor& config, ModelConfig& model) {
+  MGTUNE_TRY(read_positive(config, "rope_theta", 10000.0, model.rotary_theta));
+  MGTUNE_TRY(expect_whole_rotation(config));
+  const std::optional<JsonCursor> parameters = given(config, "rope_parameters");
+  const std::optional<JsonCursor> scaling = given(config, "rope_scaling");
+  if (parameters && scaling) {
+    return config.error("rope_parameters and rope_scaling exclude each other");
+  }
+  if (!parameters && !scaling) return {};
+  const JsonCursor& settings = parameters ? *parameters : *scaling;
+  if (settings.value().kind != JsonValue::Kind::object) return settings.unexpected("an object");
+  std::string kind = "default";
+  MGTUNE_TRY(read_rotary_kind(settings, kind));
+  if (kind != "default" && kind != "linear" && kind != "llama3") {
+    return unsupported(
+        settings
+            .error(fmt::format("rope_type is '{}', but only default, linear and llama3 are "
+                               "supported",
+                               kind))
+            .message());
+  }
+  MGTUNE_TRY(expect_rotary_settings(settings, kind));
+  MGTUNE_TRY(expect_whole_rotation(settings));
+  MGTUNE_TRY(read_positive(settings, "rope_theta", model.rotary_theta, model.rotary_theta));
+  if (kind == "default") return {};
+  RotaryScaling& rotary = model.rotary_scaling;
+  rotary.kind = kind == "linear" ? RotaryScaling::Kind::linear : RotaryScaling::Kind::llama3;
+  MGTUNE_TRY(read_positive(settings, "factor", std::nullopt, rotary.factor));
+  return kind == "linear" ? Status() : read_llama3_scaling(settings, rotary);
 }
 
 Status read_end_tokens(const JsonCursor& config, ModelConfig& model) {
@@ -197,21 +249,35 @@ Result<ModelConfig> parse_model_config(const std::string& file, std::string_view
   }
   MGTUNE_TRY(model.family == "gpt2" ? read_gpt2(config, model) : read_llama_like(config, model));
   MGTUNE_TRY(read_end_tokens(config, model));
-  MGTUNE_TRY(check_model_sizes(model, file));
+  MGTUNE_TRY(check_model_sizes(model, file, size_names(model.names)));
   return model;
 }
 
-Status check_model_sizes(const ModelConfig& config, std::string_view where) {
+const SizeNames& size_names(NameScheme scheme) {
+  static constexpr SizeNames kLlama = {
+      "num_hidden_layers", "hidden_size",       "num_attention_heads", "num_key_value_heads",
+      "head_dim",          "intermediate_size", "vocab_size",          "max_position_embeddings"};
+  static constexpr SizeNames kGpt2 = {"n_layer",         "n_embd",  "n_head",     "n_head",
+                                      "n_embd / n_head", "n_inner", "vocab_size", "n_positions"};
+  return scheme == NameScheme::gpt2 ? kGpt2 : kLlama;
+}
+
+Status check_model_sizes(const ModelConfig& config, std::string_view where,
+                         const SizeNames& names) {
   const auto mistake = [&](std::string_view message) {
     return invalid_argument(fmt::format("{}: {}", where, message));
   };
   if (config.heads % config.kv_heads != 0) {
-    return mistake(fmt::format("{} heads are no multiple of {} heads of keys and values",
-                               config.heads, config.kv_heads));
+    return mistake(fmt::format("{} {} is no multiple of {} {}", names.heads, config.heads,
+                               names.kv_heads, config.kv_heads));
   }
   if (config.rotation != Rotation::none && config.head_dim % 2 != 0) {
-    return mistake(
-        fmt::format("a rotary embedding needs an even size of heads, not {}", config.head_dim));
+    return mistake(fmt::format("{} is {}, but a rotary embedding needs an even one", names.head_dim,
+                               config.head_dim));
+  }
+  if (config.layers > kMaxLayers) {
+    return mistake(fmt::format("{} is {}, but no model has more than {}", names.layers,
+                               config.layers, kMaxLayers));
   }
   // So no size of an instruction reaches 2^30, and no sum of bytes 2^63.
   const double qkv = (config.heads + 2.0 * config.kv_heads) * config.head_dim;
@@ -219,8 +285,12 @@ Status check_model_sizes(const ModelConfig& config, std::string_view where) {
       config.width * (qkv + 1.0 * config.heads * config.head_dim + 3.0 * config.inner);
   const double weights = config.layers * layer + 2.0 * config.vocabulary * config.width +
                          1.0 * config.positions * (config.width + config.head_dim);
-  if (qkv >= 0x1p30 || config.layers > 1000 || weights >= 0x1p50) {
-    return mistake("its sizes are larger than those of any model");
+  if (qkv >= 0x1p30 || weights >= 0x1p50) {
+    return mistake(fmt::format(
+        "no model is as large as {} {}, {} {}, {} {}, {} {}, {} {}, {} {}, {} {}, {} {}",
+        names.layers, config.layers, names.width, config.width, names.heads, config.heads,
+        names.kv_heads, config.kv_heads, names.head_dim, config.head_dim, names.inner, config.inner,
+        names.vocabulary, config.vocabulary, names.positions, config.positions));
   }
   for (const std::int32_t token : config.end_tokens) {
     if (token < 0 || static_cast<std::uint32_t>(token) >= config.vocabulary) {

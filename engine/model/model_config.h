@@ -59,8 +59,24 @@ struct ModelConfig {
 // is incomplete; unsupported, likewise, for a model that this engine cannot run.
 Result<ModelConfig> parse_model_config(const std::string& file, std::string_view text);
 
-// What is impossible about the sizes, for example a width that is no multiple of the heads. `where`
-// is the file for messages. config.json and llama2.c headers both pass through it.
-Status check_model_sizes(const ModelConfig& config, std::string_view where);
+// How a file calls the sizes of a model.
+struct SizeNames {
+  std::string_view layers;
+  std::string_view width;
+  std::string_view heads;
+  std::string_view kv_heads;
+  std::string_view head_dim;
+  std::string_view inner;
+  std::string_view vocabulary;
+  std::string_view positions;
+};
+
+// config.json of the two schemes.
+const SizeNames& size_names(NameScheme scheme);
+
+// What is impossible about the sizes, for example heads that are no multiple of the heads of keys.
+// `where` is the file for messages, and `names` are its words. config.json and llama2.c headers
+// both pass through it.
+Status check_model_sizes(const ModelConfig& config, std::string_view where, const SizeNames& names);
 
 }  // namespace mgtune::engine

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "system/file_system.h"
 #include "tokenizer/bpe_tokenizer.h"
 #include "tokenizer/llama2c_tokenizer.h"
+#include "weights/model_file.h"
 
 namespace mgtune::engine {
 
@@ -15,7 +15,7 @@ Result<std::unique_ptr<Tokenizer>> open_tokenizer(const std::string& path,
     return invalid_argument(
         fmt::format("{}: a tokenizer is tokenizer.json, or a .bin file of llama2.c", path));
   }
-  MGTUNE_ASSIGN(const std::string content, FileSystem::real().read_file(path));
+  MGTUNE_ASSIGN(const std::string content, read_model_file(path));
   MGTUNE_ASSIGN(std::unique_ptr<Tokenizer> tokenizer,
                 is_json ? parse_bpe_tokenizer(path, content)
                         : parse_llama2c_tokenizer(path, content, vocabulary));

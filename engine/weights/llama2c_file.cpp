@@ -14,6 +14,9 @@ constexpr std::array<std::string_view, 7> kHeaderFields = {
 constexpr std::size_t kLlama2cHeader = kHeaderFields.size() * sizeof(std::int32_t);
 constexpr std::int32_t kMaxField = 1 << 22;
 
+constexpr SizeNames kSizeNames = {"n_layers",      "dim",        "n_heads",    "n_kv_heads",
+                                  "dim / n_heads", "hidden_dim", "vocab_size", "seq_len"};
+
 using HeaderNumbers = std::array<std::int32_t, kHeaderFields.size()>;
 
 Result<HeaderNumbers> read_header(const std::string& file, std::string_view bytes) {
@@ -87,7 +90,8 @@ Result<Llama2cModel> parse_llama2c(const std::string& file, std::string_view byt
   }
   config.head_dim = config.width / config.heads;
   if (config.vocabulary < 2) config.end_tokens.clear();
-  MGTUNE_TRY(check_model_sizes(config, file));
+  const Status sizes = check_model_sizes(config, file, kSizeNames);
+  if (!sizes.ok()) return corrupt(sizes.message());
 
   const std::uint64_t width = config.width;
   const std::uint64_t inner = config.inner;

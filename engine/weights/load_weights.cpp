@@ -12,12 +12,10 @@
 #include "elements/elements.h"
 #include "model/rotary_table.h"
 #include "program/operation.h"
+#include "weights/unused_tensors.h"
 
 namespace mgtune::engine {
 namespace {
-
-// A checkpoint of a bare model has no prefix.
-constexpr std::array<std::string_view, 3> kPrefixes = {"", "model.", "transformer."};
 
 std::uint64_t element_count(const std::vector<std::uint64_t>& shape) {
   std::uint64_t count = 1;
@@ -26,21 +24,33 @@ std::uint64_t element_count(const std::vector<std::uint64_t>& shape) {
 }
 
 Result<const TensorView*> find_tensor(const TensorSet& set, const WeightPart& part) {
-  for (const std::string_view prefix : kPrefixes) {
-    const auto found = set.tensors.find(fmt::format("{}{}", prefix, part.tensor));
-    if (found == set.tensors.end()) continue;
-    const TensorView& tensor = found->second;
-    if (tensor.shape != part.shape) {
-      return corrupt(fmt::format("{}: {}: its shape is {}, but the config says {}", set.path,
-                                 found->first, shape_text(tensor.shape), shape_text(part.shape)));
+  auto found = set.tensors.end();
+  for (const std::string_view prefix : kTensorPrefixes) {
+    const auto with_prefix = set.tensors.find(fmt::format("{}{}", prefix, part.tensor));
+    if (with_prefix == set.tensors.end()) continue;
+    if (found != set.tensors.end()) {
+      return corrupt(
+          fmt::format("{}: it has both {} and {}", set.path, found->first, with_prefix->first));
     }
-    if (!is_element_dtype(tensor.dtype)) {
-      return unsupported(fmt::format("{}: {}: its dtype is {}, but weights are f32, f16 or bf16",
-                                     set.path, found->first, to_string(tensor.dtype)));
-    }
-    return &tensor;
+    found = with_prefix;
   }
-  return corrupt(fmt::format("{}: the tensor {} is missing", set.path, part.tensor));
+  if (found == set.tensors.end()) {
+    return corrupt(set.files.size() > 1
+                       ? fmt::format("{}: none of its {} files has the tensor {}", set.path,
+                                     set.files.size(), part.tensor)
+                       : fmt::format("{}: the tensor {} is missing", set.path, part.tensor));
+  }
+  const TensorView& tensor = found->second;
+  if (tensor.shape != part.shape) {
+    return corrupt(fmt::format("{}: {}: its shape is {}, but the config says {}",
+                               set.file_of(tensor), found->first, shape_text(tensor.shape),
+                               shape_text(part.shape)));
+  }
+  if (!is_element_dtype(tensor.dtype)) {
+    return unsupported(fmt::format("{}: {}: its dtype is {}, but weights are f32, f16 or bf16",
+                                   set.file_of(tensor), found->first, to_string(tensor.dtype)));
+  }
+  return &tensor;
 }
 
 void copy_part(const TensorView& tensor, const WeightPart& part, DType dtype, std::byte* to) {
@@ -105,6 +115,7 @@ Result<std::vector<std::byte>> load_weights(const Program& program,
   for (const WeightRecipe& recipe : recipes) {
     for (const WeightPart& part : recipe.parts) MGTUNE_TRY(find_tensor(tensors, part).status());
   }
+  MGTUNE_TRY(refuse_unused_tensors(recipes, config, tensors));
   MGTUNE_ASSIGN(std::vector<std::byte> arena, weight_arena(program));
   for (const WeightRecipe& recipe : recipes) {
     const Buffer& buffer = buffer_of(program, recipe);

@@ -17,8 +17,9 @@ namespace mgtune::engine {
 // A piece of memory of zeros. environment if the machine does not have that much.
 Result<std::vector<std::byte>> allocate_arena(std::uint64_t bytes);
 
-// corrupt, with the file and the tensor, if a tensor is missing or has another shape than
-// the config says; unsupported if its dtype holds no weights.
+// corrupt, with the file and the tensor, if a tensor is missing, is there under two names, or has
+// another shape than the config says, or if a tensor of a layer is not used
+// (weights/unused_tensors.h); unsupported if its dtype holds no weights.
 Result<std::vector<std::byte>> load_weights(const Program& program,
                                             const std::vector<WeightRecipe>& recipes,
                                             const ModelConfig& config, const TensorSet& tensors);

@@ -19,6 +19,7 @@ Result<MappedFile> MappedFile::open(const std::string& path) {
   if (!file.is_open() || ::fstat(file.get(), &status) != 0) return failure();
   if (!S_ISREG(status.st_mode)) return io_error(fmt::format("{}: this is not a file", path));
   MappedFile mapped;
+  mapped.path_ = path;
   const auto size = static_cast<std::size_t>(status.st_size);
   if (size == 0) return mapped;
   void* const start = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);

@@ -15,8 +15,10 @@ class MappedFile {
  public:
   MappedFile() = default;
   static Result<MappedFile> open(const std::string& path);  // io
-  MappedFile(MappedFile&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
+  MappedFile(MappedFile&& other) noexcept
+      : path_(std::move(other.path_)), bytes_(std::exchange(other.bytes_, {})) {}
   MappedFile& operator=(MappedFile&& other) noexcept {
+    std::swap(path_, other.path_);
     std::swap(bytes_, other.bytes_);
     return *this;
   }
@@ -24,9 +26,11 @@ class MappedFile {
   MappedFile& operator=(const MappedFile&) = delete;
   ~MappedFile();
 
+  const std::string& path() const { return path_; }
   std::string_view bytes() const { return bytes_; }
 
  private:
+  std::string path_;
   std::string_view bytes_;
 };
 

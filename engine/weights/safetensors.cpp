@@ -10,6 +10,7 @@
 #include "core/safetensors_types.h"
 #include "json/json_cursor.h"
 #include "system/file_system.h"
+#include "weights/model_file.h"
 
 namespace mgtune::engine {
 namespace {
@@ -19,7 +20,9 @@ constexpr std::string_view kIndex = "model.safetensors.index.json";
 
 Status as_corrupt(const Status& status) { return corrupt(status.message()); }
 
-Result<TensorView> read_tensor(const JsonCursor& entry, std::string_view data) {
+// The data of all tensors begins at `data_begin` of the file's bytes.
+Result<TensorView> read_tensor(const JsonCursor& entry, std::string_view bytes_of_file,
+                               std::size_t data_begin) {
   MGTUNE_TRY(entry.expect_keys({"dtype", "shape", "data_offsets"}));
   TensorView tensor;
   std::string dtype;
@@ -32,9 +35,14 @@ Result<TensorView> read_tensor(const JsonCursor& entry, std::string_view data) {
     return unsupported(entry.error(fmt::format("the dtype {} is not supported", dtype)).message());
   }
   tensor.dtype = found->dtype;
-  if (offsets.size() != 2 || offsets[0] > offsets[1] || offsets[1] > data.size()) {
-    return entry.error(fmt::format(
-        "data_offsets must be a begin and an end in the {} bytes of data", data.size()));
+  if (offsets.size() != 2 || offsets[0] > offsets[1]) {
+    return entry.error("data_offsets must be a begin and an end");
+  }
+  const std::string_view data = bytes_of_file.substr(data_begin);
+  if (offsets[1] > data.size()) {
+    return entry.error(
+        fmt::format("the tensor ends at byte {}, but the file has {} bytes; is it truncated?",
+                    data_begin + offsets[1], bytes_of_file.size()));
   }
   auto bytes = static_cast<std::uint64_t>(size_in_bytes(tensor.dtype));
   for (const std::uint64_t size : tensor.shape) {
@@ -67,9 +75,8 @@ Status check_overlaps(const std::string& file, const TensorMap& tensors) {
   return {};
 }
 
-// The files that the index names, each once.
-Result<std::set<std::string>> indexed_files(const std::string& path) {
-  MGTUNE_ASSIGN(const std::string text, FileSystem::real().read_file(path));
+// The files that the index names, each once. `path` is its name for messages.
+Result<std::set<std::string>> parse_index(const std::string& path, std::string_view text) {
   Result<JsonValue> value = parse_json(text);
   if (!value.ok()) return std::move(value).take_status().with_context(path);
   const JsonCursor index(path, *value);
@@ -84,6 +91,7 @@ Result<std::set<std::string>> indexed_files(const std::string& path) {
     }
     files.insert(std::move(file));
   }
+  if (files.empty()) return map->error("it names no file");
   return files;
 }
 
@@ -105,14 +113,13 @@ Result<TensorMap> parse_safetensors(const std::string& file, std::string_view by
   if (!header.ok()) {
     return as_corrupt(std::move(header).take_status().with_context(file + ": its header"));
   }
-  const std::string_view data = bytes.substr(sizeof(length) + length);
   const JsonCursor object(file, *header);
   Result<std::vector<JsonCursor>> members = object.members();
   if (!members.ok()) return as_corrupt(members.status());
   TensorMap tensors;
   for (const JsonCursor& member : *members) {
     if (member.key() == "__metadata__") continue;
-    Result<TensorView> tensor = read_tensor(member, data);
+    Result<TensorView> tensor = read_tensor(member, bytes, sizeof(length) + length);
     if (!tensor.ok()) {
       return tensor.status().code() == StatusCode::unsupported ? tensor.status()
                                                                : as_corrupt(tensor.status());
@@ -125,11 +132,15 @@ Result<TensorMap> parse_safetensors(const std::string& file, std::string_view by
 
 Result<TensorSet> open_safetensors(const std::string& folder) {
   TensorSet set;
-  set.path = folder;
+  set.path = folder + "/model.safetensors";
   std::set<std::string> files = {"model.safetensors"};
   const std::string index = fmt::format("{}/{}", folder, kIndex);
   if (FileSystem::real().exists(index)) {
-    MGTUNE_ASSIGN(files, indexed_files(index));
+    set.path = index;
+    MGTUNE_ASSIGN(const std::string text, read_model_file(index));
+    Result<std::set<std::string>> indexed = parse_index(index, text);
+    if (!indexed.ok()) return as_corrupt(indexed.status());
+    files = std::move(*indexed);
   }
   for (const std::string& name : files) {
     const std::string path = fmt::format("{}/{}", folder, name);

@@ -16,6 +16,7 @@ namespace mgtune::engine {
 Result<TensorMap> parse_safetensors(const std::string& file, std::string_view bytes);
 
 // Opens model.safetensors of the folder, or all files that model.safetensors.index.json names.
+// corrupt also if the index is damaged.
 Result<TensorSet> open_safetensors(const std::string& folder);
 
 }  // namespace mgtune::engine

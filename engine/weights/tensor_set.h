@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -23,10 +24,15 @@ struct TensorView {
 
 using TensorMap = std::map<std::string, TensorView, std::less<>>;
 
+// A checkpoint of a bare model has no prefix before the names of its tensors.
+inline constexpr std::array<std::string_view, 3> kTensorPrefixes = {"", "model.", "transformer."};
+
 struct TensorSet {
-  std::string path;  // of the file or the folder, for messages
+  std::string path;  // of the file, or of the index of several files, for messages
   std::vector<MappedFile> files;
   TensorMap tensors;
+
+  const std::string& file_of(const TensorView& tensor) const;  // its path; `path` if it is in none
 };
 
 // "[3, 4]"

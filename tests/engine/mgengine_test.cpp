@@ -60,6 +60,16 @@ TEST_F(MgengineTest, RunsByTheWaySteps) {
                     HasSubstr("linear qkv.weight")));
 }
 
+TEST_F(MgengineTest, TellsTheBeginOfTheStoryInF16) {
+  const Ended ended = run({"generate", "--model", stories_, "--prompt", "Once upon a time",
+                           "--tokens", "40", "--dtype", "f16"});
+  EXPECT_EQ(ended.exit_code, 0) << ended;
+  EXPECT_GT(ended.out.size(), 60U);
+  EXPECT_THAT(file_content(model_path("stories260K/golden.txt")),
+              StartsWith(ended.out.substr(0, ended.out.size() - 1)));
+  EXPECT_THAT(ended.err, HasSubstr("(way reference, f16)"));
+}
+
 TEST_F(MgengineTest, ASeedGivesTheSameTextAgain) {
   const auto text = [&](const std::string& seed) {
     return run({"generate", "--model", stories_, "--tokens", "30", "--temperature", "1", "--top-p",
@@ -307,6 +317,18 @@ TEST_F(MgengineTest, AConfigThatLiesNamesFileLineAndField) {
   std::ofstream(folder + "/config.json") << config;
   expect_refused({"generate", "--model", folder}, 5, "config.json");
   expect_refused({"generate", "--model", folder}, 5, "/num_hidden_layers: expected an integer");
+}
+
+TEST_F(MgengineTest, DamagedFilesOfAModelHaveAnExitCodeOfTheirOwn) {
+  const std::string folder = program_.folder().file("model");
+  std::filesystem::copy(model_path("llama"), folder);
+  std::ofstream(folder + "/model.safetensors.index.json") << "{";
+  expect_refused({"generate", "--model", folder}, 5, "model.safetensors.index.json: line 1");
+  const std::string llama2c = program_.folder().file("a.bin");
+  std::string bytes = file_content(stories_ + "/stories260K.bin");
+  bytes[4 * 4] = 5;
+  std::ofstream(llama2c, std::ios::binary) << bytes;
+  expect_refused({"generate", "--model", llama2c}, 5, "n_heads 8 is no multiple of n_kv_heads 5");
 }
 
 }  // namespace

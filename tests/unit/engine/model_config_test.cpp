@@ -99,8 +99,9 @@ TEST(ModelConfigTest, MistakesNameFileAndField) {
   expect_config_refused(kLlama, "\"hidden_size\": 2048", "\"hidden_size\": \"x\"", "/hidden_size");
   expect_config_refused(kLlama, "\"vocab_size\": 128256", "\"vocab\": 1", "vocab_size is missing");
   expect_config_refused(kLlama, "\"num_key_value_heads\": 8", "\"num_key_value_heads\": 5",
-                        "32 heads are no multiple of 5");
-  expect_config_refused(kLlama, "\"head_dim\": 64", "\"head_dim\": 63", "even size of heads");
+                        "num_attention_heads 32 is no multiple of num_key_value_heads 5");
+  expect_config_refused(kLlama, "\"head_dim\": 64", "\"head_dim\": 63",
+                        "head_dim is 63, but a rotary embedding needs an even one");
   expect_config_refused(kLlama, "\"silu\"", "\"gelu\"", "hidden_act is 'gelu', but only 'silu'");
   expect_config_refused(kLlama, "1e-05", "-1", "/rms_norm_eps");
   expect_config_refused(kLlama, "\"llama3\"", "\"yarn\"", "/rope_scaling: rope_type is 'yarn'");
@@ -108,13 +109,63 @@ TEST(ModelConfigTest, MistakesNameFileAndField) {
                         "/rope_scaling: high_freq_factor");
   expect_config_refused(kLlama, "128008", "128256", "eos_token_id 128256 is not below vocab_size");
   expect_config_refused(kLlama, "\"num_hidden_layers\": 16", "\"num_hidden_layers\": 16777216",
-                        "larger than those of any model");
+                        "num_hidden_layers is 16777216, but no model has more than 1000");
+  const std::string deep =
+      replaced_text(kLlama, "\"num_hidden_layers\": 16", "\"num_hidden_layers\": 1000");
+  const std::string wide =
+      replaced_text(deep, "\"intermediate_size\": 8192", "\"intermediate_size\": 16777216");
+  expect_config_refused(wide, "\"hidden_size\": 2048", "\"hidden_size\": 65536",
+                        "no model is as large as num_hidden_layers 1000, hidden_size 65536, "
+                        "num_attention_heads 32, num_key_value_heads 8, head_dim 64, "
+                        "intermediate_size 16777216, vocab_size 128256, "
+                        "max_position_embeddings 131072");
   expect_config_refused(kLlama, "\"model_type\"", "\"model\"", "model_type is missing");
   expect_config_refused(kLlama, "{", "[", "line 2");
   expect_config_refused(kGpt2, "\"n_head\": 12", "\"n_head\": 7",
                         "n_embd is no multiple of n_head");
   expect_config_refused(kGpt2, "gelu_new", "relu", "activation_function is 'relu'");
   EXPECT_FALSE(parse_model_config("config.json", "3").ok());
+}
+
+TEST(ModelConfigTest, RotarySettingsAreReadAsTransformersDoes) {
+  const std::string plain = replaced_text(kLlama, "\"llama3\"", "\"default\"");
+  const auto with = [&](const std::string& setting) {
+    const std::size_t begin = plain.find("\"rope_scaling\"");
+    const std::size_t end = plain.find('}', begin) + 1;
+    return plain.substr(0, begin) + setting + plain.substr(end);
+  };
+  EXPECT_EQ(parsed(with(R"("rope_parameters": {"rope_type": "default"})")).rotary_theta, 500000);
+  EXPECT_EQ(parsed(with(R"("rope_parameters": {"rope_theta": 7.0})")).rotary_theta, 7);
+  EXPECT_EQ(parsed(with(R"("rope_scaling": {"rope_theta": 7.0, "type": null})")).rotary_theta, 7);
+  EXPECT_EQ(parsed(with(R"("rope_scaling": null, "partial_rotary_factor": 1.0)")).rotary_theta,
+            500000);
+  const ModelConfig linear =
+      parsed(with(R"("rope_scaling": {"type": "linear", "rope_type": "linear", "factor": 2})"));
+  EXPECT_EQ(linear.rotary_scaling.kind, RotaryScaling::Kind::linear);
+
+  const auto expect_refused = [&](const std::string& setting, const std::string& message) {
+    const Result<ModelConfig> config = parse_model_config("config.json", with(setting));
+    ASSERT_FALSE(config.ok()) << setting;
+    EXPECT_THAT(config.status().message(), HasSubstr(message));
+  };
+  for (const std::string key : {"rope_parameters", "rope_scaling"}) {
+    for (const std::string value : {"\"linear\"", "2", "[1]", "true"}) {
+      expect_refused("\"" + key + "\": " + value, "config.json: /" + key + ": expected an object");
+    }
+  }
+  expect_refused(R"("rope_parameters": {"full_attention": {"rope_type": "default"}})",
+                 "/rope_parameters: full_attention is not supported");
+  expect_refused(R"("rope_scaling": {"rope_type": "default", "factor": 8})",
+                 "/rope_scaling: factor is not supported with the rope_type 'default'");
+  expect_refused(R"("rope_scaling": {"type": "linear", "factor": 2, "mscale": 1})",
+                 "/rope_scaling: mscale is not supported");
+  expect_refused(R"("partial_rotary_factor": 0.5)", "partial_rotary_factor is 0.5");
+  expect_refused(R"("rope_parameters": {"partial_rotary_factor": 0.25})",
+                 "/rope_parameters: partial_rotary_factor is 0.25");
+  expect_refused(R"("rope_scaling": {"rope_type": "linear", "type": "yarn", "factor": 2})",
+                 "/rope_scaling: rope_type is 'linear', but type is 'yarn'");
+  expect_refused(R"("rope_scaling": {"type": "default"}, "rope_parameters": {"type": "default"})",
+                 "rope_parameters and rope_scaling exclude each other");
 }
 
 TEST(ModelConfigTest, RotaryTablesHaveTheCosinesAndSinesOfEachPosition) {
