@@ -13,12 +13,12 @@
 //     y[...] = sums;
 //   }
 //
-// Algorithm  The same, with the weights of many steps on their way to a ring in shared memory,
-// which
-//            starts before the kernel waits for the one before it (row_tiles.cuh). Each block
-//            normalizes x itself and keeps it in shared memory. An x in fp32, or behind a norm, is
-//            cut into 2 or 3 elements of T that add up to it, which are rows of their own for the
-//            products (input_parts.cuh). So the result is as exact as that of decode.cu.
+// Algorithm  The same, with the weights of many steps on their way to a ring in shared memory. The
+//            first of them start before the kernel waits for the one before it (row_tiles.cuh).
+//            Each block normalizes x itself and keeps it in shared memory. An x in fp32, or behind
+//            a norm, is cut into 2 or 3 elements of T that add up to it, which are rows of their
+//            own for the products (input_parts.cuh). So the result is as exact as that of
+//            decode.cu.
 // Traffic    That of decode.cu.
 // Work       2 * rows flops per weight are done as 16 * ceil(rows * PARTS / 8), and cost few
 //            instructions: 512 bytes of weights are a copy, a load from shared memory and a product
