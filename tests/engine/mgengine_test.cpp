@@ -213,6 +213,23 @@ TEST_F(MgengineTest, ShowListsTheKernelsOfAModel) {
         all, [](const auto& kernel) { return kernel["operator"] == "attention.decode"; });
   };
   EXPECT_EQ(attentions("128"), 1);
+// The embedding is NaN.
+TEST_F(MgengineTest, GenerateFailsOnLogitsThatAreNotNumbers) {
+  const std::string file = program_.folder().file("stories.bin");
+  std::string content = file_content(stories_ + "/stories260K.bin");
+  const std::size_t first = 7 * 4;  // behind the header: the embedding, which is the head too
+  for (std::size_t i = first; i < first + 512 * 64 * 4; i += 4)
+    content.replace(i, 4, "\x00\x00\xC0\x7F", 4);
+  std::ofstream(file, std::ios::binary) << content;
+  for (const char* const temperature : {"0", "0.7"}) {
+    const Ended ended = run({"generate", "--model", file, "--tokenizer", stories_ + "/tok512.bin",
+                             "--tokens", "5", "--temperature", temperature});
+    EXPECT_EQ(ended.exit_code, 5) << ended;
+    EXPECT_THAT(ended.err,
+                HasSubstr("the logits before position 1 are not finite: `mgengine verify"));
+  }
+}
+
   EXPECT_EQ(attentions("1,128,512,2047"), 3);
   const auto kernels_at = [&](const std::string& option) {
     MgtuneProgram::Words at = words;
