@@ -31,12 +31,12 @@ class VerifyCommand final : public Command {
   }
 
   void declare(ArgumentList& arguments) override {
-    model_.declare(arguments, "f32");
+    model_.declare(arguments, "f32", kModelHelp);
     arguments.integer("--batch", rows_, 1, kMaxRows, "How many sequences");
     arguments.integer("--steps", steps_, 1, 1U << 20, "How many tokens per sequence");
     arguments.integer("--queues", queues_, 1, 1024, "Queues that run at the same time");
     arguments.integer("--workers", workers_, 1, 1U << 20,
-                      "Parallel units that attention should have work for");
+                      "Into how many parts attention may be split, for example the SMs of the GPU");
   }
 
   Result<int> run() override {
@@ -49,9 +49,7 @@ class VerifyCommand final : public Command {
     options.workers = workers_;
     options.capacity = std::min(source.config.positions, std::max(steps_, 2048U));
     MachineFactory witness;
-    if (model_.way == "graph") {
-      MGTUNE_ASSIGN(witness, machine_of("steps", model_.device));
-    }
+    if (model_.way == "graph") witness = machine_of("steps", model_.device);
     MGTUNE_ASSIGN(const Verification result,
                   verify_model(source.config, source.tensors, options, steps_, witness));
     const DType dtype = options.precision.activations;
