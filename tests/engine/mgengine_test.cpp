@@ -213,6 +213,23 @@ TEST_F(MgengineTest, VerifyFailsOnWeightsThatAreNotNumbers) {
                                Not(HasSubstr("same token"))));
 }
 
+// The embedding is NaN.
+TEST_F(MgengineTest, GenerateFailsOnLogitsThatAreNotNumbers) {
+  const std::string file = program_.folder().file("stories.bin");
+  std::string content = file_content(stories_ + "/stories260K.bin");
+  const std::size_t first = 7 * 4;  // behind the header: the embedding, which is the head too
+  for (std::size_t i = first; i < first + 512 * 64 * 4; i += 4)
+    content.replace(i, 4, "\x00\x00\xC0\x7F", 4);
+  std::ofstream(file, std::ios::binary) << content;
+  for (const char* const temperature : {"0", "0.7"}) {
+    const Ended ended = run({"generate", "--model", file, "--tokenizer", stories_ + "/tok512.bin",
+                             "--tokens", "5", "--temperature", temperature});
+    EXPECT_EQ(ended.exit_code, 5) << ended;
+    EXPECT_THAT(ended.err,
+                HasSubstr("the logits before position 1 are not finite: `mgengine verify"));
+  }
+}
+
 TEST_F(MgengineTest, ShowPrintsProgramsOfModelsAndFiles) {
   const std::string file = program_.folder().file("a.program");
   const MgtuneProgram::Words words = {"show",    "program", "--model",    stories_,
@@ -252,23 +269,6 @@ TEST_F(MgengineTest, ShowListsTheKernelsOfAModel) {
         all, [](const auto& kernel) { return kernel["operator"] == "attention.decode"; });
   };
   EXPECT_EQ(attentions("128"), 1);
-// The embedding is NaN.
-TEST_F(MgengineTest, GenerateFailsOnLogitsThatAreNotNumbers) {
-  const std::string file = program_.folder().file("stories.bin");
-  std::string content = file_content(stories_ + "/stories260K.bin");
-  const std::size_t first = 7 * 4;  // behind the header: the embedding, which is the head too
-  for (std::size_t i = first; i < first + 512 * 64 * 4; i += 4)
-    content.replace(i, 4, "\x00\x00\xC0\x7F", 4);
-  std::ofstream(file, std::ios::binary) << content;
-  for (const char* const temperature : {"0", "0.7"}) {
-    const Ended ended = run({"generate", "--model", file, "--tokenizer", stories_ + "/tok512.bin",
-                             "--tokens", "5", "--temperature", temperature});
-    EXPECT_EQ(ended.exit_code, 5) << ended;
-    EXPECT_THAT(ended.err,
-                HasSubstr("the logits before position 1 are not finite: `mgengine verify"));
-  }
-}
-
   EXPECT_EQ(attentions("1,128,512,2047"), 3);
   const auto kernels_at = [&](const std::string& option) {
     MgtuneProgram::Words at = words;
@@ -301,7 +301,8 @@ TEST_F(MgengineTest, TuneNeedsResultsOfASweep) {
     all.push_back(file);
     return all;
   };
-  expect_refused(with("none.db"), 2, "there is no database none.db");
+  expect_refused(with("none.db"), 2,
+                 "there is no database none.db: run mgtune sweep --model " + stories_ + " first");
   expect_refused(with(stories_ + "/golden.txt"), 5, "is not a database of results");
 }
 
@@ -334,11 +335,11 @@ TEST_F(MgengineTest, WrongWordsAreExplained) {
                  "it must be one of: auto, graph, steps, reference");
   expect_refused({"generate", "--model", stories_, "--way", "graph", "--device", "cpu"}, 2,
                  "the way 'graph' needs a GPU");
-  expect_refused({"generate", "--model", stories_, "--dtype", "fp16"}, 2, "did you mean 'f16'");
   expect_refused({"generate", "--model", stories_, "--device", "nonsense"}, 2,
                  "no GPU is called 'nonsense'");
   expect_refused({"generate", "--model", stories_, "--way", "reference", "--device", "cpu"}, 2,
                  "the way reference runs on the host and uses no device, but the device 'cpu'");
+  expect_refused({"generate", "--model", stories_, "--dtype", "fp16"}, 2, "did you mean 'f16'");
   expect_refused({"generate", "--model", stories_, "--temperature", "-1"}, 2,
                  "a number from 0 to 100");
   expect_refused({"generate", "--model", stories_, "--tokens", "0"}, 2, "an integer from 1 to");
