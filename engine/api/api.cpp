@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <exception>
 #include <memory>
@@ -16,6 +17,8 @@
 
 struct mge_model_t {
   mgtune::engine::Session session;
+  std::uint32_t reached = 0;  // the caches hold the tokens before it
+  bool has_logits = false;
 };
 
 namespace mgtune::engine {
@@ -37,7 +40,8 @@ mge_status_t api_status(StatusCode code) {
     case StatusCode::unsupported:
       return MGE_UNSUPPORTED;
     case StatusCode::environment:
-      return MGE_OUT_OF_MEMORY;
+    case StatusCode::device_lost:
+      return MGE_ENVIRONMENT;
     default:
       return MGE_INTERNAL;
   }
@@ -51,7 +55,7 @@ mge_status_t at_boundary(const Function& function) {
     if (!status.ok()) last_api_error = status.message();
     return api_status(status.code());
   } catch (const std::bad_alloc&) {
-    last_api_error.clear();
+    last_api_error = "out of memory";
     return MGE_OUT_OF_MEMORY;
   } catch (const std::exception& error) {
     last_api_error = error.what();
@@ -65,15 +69,19 @@ Status expect_pointer(const void* pointer, const char* name) {
 }
 
 Result<SessionOptions> session_options(const mge_options_t* given) {
-  SessionOptions options;
-  if (given == nullptr) return options;
+  mge_options_t defaults{};
+  defaults.struct_size = sizeof(defaults);
+  if (given == nullptr) given = &defaults;
   if (given->struct_size != sizeof(mge_options_t)) {
     return invalid_argument("options: struct_size must be sizeof(mge_options_t)");
   }
+  SessionOptions options;
   options.rows = std::max(given->sequences, 1U);
   options.capacity = given->capacity;
-  MGTUNE_ASSIGN(options.machine, machine_of(given->way == nullptr ? "reference" : given->way,
-                                            given->device == nullptr ? "auto" : given->device));
+  const std::string device = given->device == nullptr ? "auto" : given->device;
+  MGTUNE_ASSIGN(const std::string way,
+                resolve_way(given->way == nullptr ? "auto" : given->way, device));
+  options.machine = machine_of(way, device);
   if (given->dtype == nullptr) return options;
   const std::optional<DType> dtype = dtype_from_string(given->dtype);
   if (!dtype) {
@@ -91,6 +99,11 @@ Result<std::unique_ptr<mge_model_t>> load(const char* path, const mge_options_t*
   return std::unique_ptr<mge_model_t>(new mge_model_t{std::move(session)});
 }
 
+Status expect_logits(const mge_model_t& model) {
+  if (model.has_logits) return {};
+  return invalid_argument("there are no logits and no next tokens before the first step");
+}
+
 Status expect_count(std::size_t count, std::size_t wanted) {
   if (count == wanted) return {};
   return invalid_argument("count is " + std::to_string(count) + ", but it must be " +
@@ -104,6 +117,7 @@ using mgtune::Result;
 using mgtune::Status;
 using mgtune::engine::at_boundary;
 using mgtune::engine::expect_count;
+using mgtune::engine::expect_logits;
 using mgtune::engine::expect_pointer;
 
 mge_status_t mge_load(const char* path, const mge_options_t* options, mge_model_t** model) {
@@ -135,6 +149,11 @@ mge_status_t mge_info(const mge_model_t* model, mge_info_t* info) {
 mge_status_t mge_set_position(mge_model_t* model, uint32_t position) {
   return at_boundary([&]() -> Status {
     MGTUNE_TRY(expect_pointer(model, "model"));
+    if (position > model->reached) {
+      return mgtune::invalid_argument("position " + std::to_string(position) +
+                                      " was not reached: the caches hold " +
+                                      std::to_string(model->reached) + " tokens");
+    }
     return model->session.set_position(position);
   });
 }
@@ -143,7 +162,10 @@ mge_status_t mge_step(mge_model_t* model, const int32_t* tokens, size_t count) {
   return at_boundary([&]() -> Status {
     MGTUNE_TRY(expect_pointer(model, "model"));
     MGTUNE_TRY(expect_pointer(tokens, "tokens"));
-    return model->session.step({tokens, count});
+    MGTUNE_TRY(model->session.step({tokens, count}));
+    model->reached = model->session.position();
+    model->has_logits = true;
+    return {};
   });
 }
 
@@ -152,6 +174,7 @@ mge_status_t mge_logits(mge_model_t* model, uint32_t sequence, float* logits, si
     MGTUNE_TRY(expect_pointer(model, "model"));
     MGTUNE_TRY(expect_pointer(logits, "logits"));
     MGTUNE_TRY(expect_count(count, model->session.vocabulary()));
+    MGTUNE_TRY(expect_logits(*model));
     MGTUNE_ASSIGN(const std::vector<float> all, model->session.logits(sequence));
     std::ranges::copy(all, logits);
     return {};
@@ -163,6 +186,7 @@ mge_status_t mge_next_tokens(mge_model_t* model, int32_t* tokens, size_t count) 
     MGTUNE_TRY(expect_pointer(model, "model"));
     MGTUNE_TRY(expect_pointer(tokens, "tokens"));
     MGTUNE_TRY(expect_count(count, model->session.rows()));
+    MGTUNE_TRY(expect_logits(*model));
     MGTUNE_ASSIGN(const std::vector<std::int32_t> next, model->session.next_tokens());
     std::ranges::copy(next, tokens);
     return {};

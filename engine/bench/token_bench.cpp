@@ -101,6 +101,7 @@ Result<TokenTime> measure_token(Session& session, std::uint32_t position, std::u
   const Program& program = session.program();
   TokenTime result;
   result.position = position;
+  result.run = length;
   result.seconds = median_of(seconds);
   result.instructions = group_times(program, position, per_instruction);
   for (const InstructionTime& group : result.instructions) result.bytes += group.bytes;

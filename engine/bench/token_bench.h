@@ -21,6 +21,7 @@ struct InstructionTime {
 
 struct TokenTime {
   std::uint32_t position = 0;
+  std::uint32_t run = 0;    // the steps of a run
   double seconds = 0;       // of a step, median over the runs
   std::uint64_t bytes = 0;  // weights and caches that a step at this position reads
   std::vector<InstructionTime> instructions;  // in the order of the program; see below
@@ -28,9 +29,8 @@ struct TokenTime {
 
 // `runs` timed runs after one that is not timed. A run has `run` steps one after the other, or as
 // many as the bucket of the position has. They begin at the position, or so far before it that they
-// end in its bucket. invalid_argument if the
-// position is not below the capacity. The times of instructions are zero if the way of the session
-// cannot time them.
+// end in its bucket. invalid_argument if the position is not below the capacity. The times of
+// instructions are zero if the way of the session cannot time them.
 Result<TokenTime> measure_token(Session& session, std::uint32_t position, std::uint32_t runs,
                                 std::uint32_t run);
 

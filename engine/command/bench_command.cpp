@@ -7,6 +7,7 @@
 #include "bench/token_bench.h"
 #include "command/model_arguments.h"
 #include "core/text.h"
+#include "generate/model_source.h"
 #include "json/json.h"
 #include "program/operation.h"
 
@@ -40,6 +41,7 @@ Json json_of(const BatchTime& measured, double bandwidth) {
   const TokenTime& time = measured.time;
   Json json = {{"batch", measured.rows},
                {"position", time.position},
+               {"run", time.run},
                {"us_per_token", time.seconds * 1e6},
                {"tokens_per_s", measured.tokens_per_second()},
                {"bytes", time.bytes},
@@ -67,35 +69,37 @@ class BenchCommand final : public Command {
            "16 "
            "--steps 20\n"
            "\n"
-           "A step computes the next token of each sequence of the batch. All tokens of a step "
-           "take\n"
-           "its time: that is us per token.\n"
-           "A token must read all weights and the keys and values before it: these are the bytes.\n"
-           "Times of the way reference are those of a host that checks results, not of a fast "
-           "one.\n"
-           "A run of several tokens has the host's part of a step once. The time of an instruction "
-           "by the\n"
-           "way steps ends when the host sees that it has ended. By the way graph it is how much "
-           "longer\n"
-           "the graph takes with this instruction than without it.";
+           "A step computes the next token of each sequence of the batch. Its time is the column\n"
+           "us per token, also for several sequences. It must read all weights and the keys and\n"
+           "values before it: these are the bytes. Times of the way reference are those of a host\n"
+           "that checks results, not of a fast one.\n"
+           "The host starts a run of --run tokens once, so its cost is shared by all of them. By "
+           "the\n"
+           "way steps, the time of an instruction ends when the host sees that it has ended. By "
+           "the\n"
+           "way graph, it is how much longer the graph takes with this instruction than without "
+           "it.";
   }
 
   void declare(ArgumentList& arguments) override {
-    model_.declare(arguments, "bf16");
+    model_.declare(arguments, "bf16", kModelOrConfigHelp);
     arguments.flag("--random-weights", has_random_weights_, kRandomWeightsHelp);
-    arguments.value("--positions", positions_, "LIST", "Positions to measure at");
+    arguments.value("--positions", positions_, "LIST",
+                    "Positions to measure at (default: 1,128,512,2047, as far as the model goes)");
     arguments.value("--batch", batches_, "LIST",
                     "How many sequences: 1 to 8, or a list such as 1,2,4,8 for one table of all");
     arguments.integer("--steps", steps_, 1, 1000, "Timed runs per position; the median counts");
-    arguments.integer("--run", run_, 1, 1024,
-                      "Tokens of a run, one after the other up to the position or from it on");
+    arguments.integer(
+        "--run", run_, 1, 1024,
+        "Tokens of a run, one after the other up to the position or from it on; fewer if "
+        "the program of the position serves fewer");
     arguments.number("--bandwidth", bandwidth_, 0, 1e6,
                      "GB/s that the memory can do, for the percentages (0: print none)");
     arguments.flag("--json", is_json_, "Print JSON");
   }
 
   Result<int> run() override {
-    MGTUNE_ASSIGN(const std::vector<std::uint32_t> positions, parse_positions(positions_));
+    MGTUNE_ASSIGN(const std::vector<std::uint32_t> positions, positions());
     MGTUNE_ASSIGN(const std::vector<std::uint32_t> batches, parse_batches(batches_));
     std::vector<BatchTime> times;
     for (const std::uint32_t rows : batches) {
@@ -108,6 +112,7 @@ class BenchCommand final : public Command {
         times.push_back({rows, std::move(time)});
       }
     }
+    note_runs(times);
     if (is_json_) {
       print_json(batches, times);
     } else if (batches.size() == 1) {
@@ -119,6 +124,22 @@ class BenchCommand final : public Command {
   }
 
  private:
+  Result<std::vector<std::uint32_t>> positions() const {
+    if (!positions_.empty()) return parse_positions(positions_);
+    MGTUNE_ASSIGN(const ModelConfig config, open_config(model_.model));
+    return positions_below(config.positions, {1, 128, 512, 2047});
+  }
+
+  // Where the programs of a position serve fewer tokens than a run should have.
+  void note_runs(const std::vector<BatchTime>& times) {
+    for (const BatchTime& measured : times) {
+      const TokenTime& time = measured.time;
+      const std::string note = fmt::format("{} at position {}", time.run, time.position);
+      if (time.run == run_ || runs_.find(note) != runs_.npos) continue;
+      runs_ += (runs_.empty() ? ", but " : ", ") + note;
+    }
+  }
+
   void print_json(const std::vector<std::uint32_t>& batches,
                   const std::vector<BatchTime>& times) const {
     const Json document = {{"model", model_.model},
@@ -135,8 +156,8 @@ class BenchCommand final : public Command {
   }
 
   std::string heading(const std::string& sequences) const {
-    return fmt::format("way {}, {}, {}, median of {} runs of {} token{}\n\n", model_.way,
-                       model_.dtype, sequences, steps_, run_, run_ == 1 ? "" : "s");
+    return fmt::format("way {}, {}, {}, median of {} runs of {} token{}{}\n\n", model_.way,
+                       model_.dtype, sequences, steps_, run_, run_ == 1 ? "" : "s", runs_);
   }
 
   std::string percent(const BatchTime& time) const {
@@ -181,7 +202,8 @@ class BenchCommand final : public Command {
   }
 
   ModelArguments model_;
-  std::string positions_ = "1,128,512,2047";
+  std::string positions_;
+  std::string runs_;  // what note_runs() says
   std::string batches_ = "1";
   std::uint32_t steps_ = 3;
   std::uint32_t run_ = 1;

@@ -23,7 +23,7 @@ class GenerateCommand final : public Command {
   }
 
   void declare(ArgumentList& arguments) override {
-    model_.declare(arguments, "f32");
+    model_.declare(arguments, "f32", kModelHelp);
     arguments.value("--prompt", prompt_, "TEXT", "The text to continue");
     arguments.integer("--tokens", tokens_, 1, 1U << 20, "How many new tokens, at most");
     arguments.number("--temperature", temperature_, 0, 100,
@@ -37,6 +37,9 @@ class GenerateCommand final : public Command {
   }
 
   Result<int> run() override {
+    if (top_p_ == 0) {
+      return invalid_argument("--top-p 0 keeps no token: it must be above 0, and at most 1");
+    }
     MGTUNE_ASSIGN(const ModelSource source, open_model(model_.model));
     const std::string path = tokenizer_.empty() ? source.tokenizer : tokenizer_;
     if (path.empty()) {
@@ -55,6 +58,11 @@ class GenerateCommand final : public Command {
     MGTUNE_ASSIGN(options.machine, model_.machine());
     options.sample = temperature_ > 0;
     const std::uint64_t needed = prompt.size() + tokens_ - 1;
+    if (prompt.size() > source.config.positions) {
+      return invalid_argument(
+          fmt::format("the prompt has {} tokens, but the model was made for {}: shorten the prompt",
+                      prompt.size(), source.config.positions));
+    }
     if (needed > source.config.positions) {
       return invalid_argument(
           fmt::format("the prompt has {} tokens, and {} new ones are asked for, but the model was "

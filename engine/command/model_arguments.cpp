@@ -7,20 +7,24 @@
 #include "core/dtype.h"
 #include "core/text.h"
 #include "generate/model_source.h"
+#include "system/temporary_folder.h"
 #include "ways/ways.h"
 
 namespace mgtune::engine {
 
-void ModelArguments::declare(ArgumentList& arguments, const std::string& default_dtype) {
-  declare_model(arguments, default_dtype);
+void ModelArguments::declare(ArgumentList& arguments, const std::string& default_dtype,
+                             const std::string& model_help) {
+  declare_model(arguments, default_dtype, model_help);
   arguments.choice("--way", way, {kWays.begin(), kWays.end()}, "WAY",
-                   "How the program runs. reference: on the host, in float with sums in double; "
-                   "steps: a tuned kernel per instruction; graph: a CUDA graph per token");
+                   "How the program runs. graph: a CUDA graph per token; steps: a tuned kernel per "
+                   "instruction; reference: on the host, slowly; auto: graph if there is a GPU or "
+                   "one is named, steps with --device cpu, otherwise reference");
 }
 
-void ModelArguments::declare_model(ArgumentList& arguments, const std::string& default_dtype) {
+void ModelArguments::declare_model(ArgumentList& arguments, const std::string& default_dtype,
+                                   const std::string& model_help) {
   dtype = default_dtype;
-  arguments.required("--model", model, "PATH", "Folder, config.json or llama2.c file of the model");
+  arguments.required("--model", model, "PATH", model_help);
   arguments.choice("--dtype", dtype, {"f32", "bf16", "f16"}, "DTYPE",
                    "Of weights, activations and caches: f32, bf16 or f16");
   arguments.value(
@@ -34,12 +38,14 @@ Precision ModelArguments::precision() const {
   return {chosen, chosen, DType::f32, chosen};
 }
 
-Result<MachineFactory> ModelArguments::machine(const std::string& database) const {
+Result<MachineFactory> ModelArguments::machine(const std::string& database) {
+  MGTUNE_ASSIGN(way, resolve_way(way, device));
+  if (way != "reference") TemporaryFolder::remove_abandoned();
   return machine_of(way, device, database);
 }
 
 Result<Session> ModelArguments::session(SessionOptions options, bool has_random_weights,
-                                        const std::string& database) const {
+                                        const std::string& database) {
   options.precision = precision();
   MGTUNE_ASSIGN(options.machine, machine(database));
   if (has_random_weights) {
@@ -63,6 +69,16 @@ Result<std::vector<std::uint32_t>> parse_positions(const std::string& list) {
   return positions;
 }
 
+std::vector<std::uint32_t> positions_below(std::uint32_t end,
+                                           std::initializer_list<std::uint32_t> positions) {
+  const std::uint32_t last = std::max(end, 1U) - 1;
+  std::vector<std::uint32_t> below;
+  for (const std::uint32_t position : positions) {
+    if (below.empty() || below.back() < last) below.push_back(std::min(position, last));
+  }
+  return below;
+}
+
 void TokenPositions::declare(ArgumentList& arguments) {
   arguments.value("--positions", list, "LIST",
                   "Positions whose tokens count (default: 128,512,2047, as far as the model goes)");
@@ -71,12 +87,7 @@ void TokenPositions::declare(ArgumentList& arguments) {
 Result<std::vector<std::uint32_t>> TokenPositions::resolve(const ModelConfig& config) {
   std::vector<std::uint32_t> positions;
   if (list.empty()) {
-    const std::uint32_t end = std::max(capacity == 0 ? config.positions : capacity, 1U);
-    for (const std::uint32_t position : {128U, 512U, 2047U}) {
-      if (positions.empty() || positions.back() < end - 1) {
-        positions.push_back(std::min(position, end - 1));
-      }
-    }
+    positions = positions_below(capacity == 0 ? config.positions : capacity, {128, 512, 2047});
   } else {
     MGTUNE_ASSIGN(positions, parse_positions(list));
   }

@@ -47,7 +47,7 @@ class ShowCommand final : public Command {
                     "(default: 0; for kernels --positions)");
     arguments.integer("--queues", queues_, 1, 1024, "Queues that run at the same time");
     arguments.integer("--workers", workers_, 1, 1U << 20,
-                      "Parallel units that attention should have work for");
+                      "Into how many parts attention may be split, for example the SMs of the GPU");
     arguments.value("--output", output_, "FILE",
                     "Write the binary form of the program to this file, or the kernels as a "
                     "recording for mgtune sweep --shapes");

@@ -84,7 +84,7 @@ class TuneCommand final : public Command {
   }
 
   void declare(ArgumentList& arguments) override {
-    model_.declare_model(arguments, "bf16");
+    model_.declare_model(arguments, "bf16", kModelOrConfigHelp);
     arguments.flag("--random-weights", has_random_weights_, kRandomWeightsHelp);
     positions_.declare(arguments);
     arguments.integer("--capacity", positions_.capacity, 0, 1U << 30,
@@ -114,7 +114,7 @@ class TuneCommand final : public Command {
                                           model_.device, devices.size()));
     }
     // So that a wrong word costs no time.
-    MGTUNE_TRY(Store::open(options_.database, Store::Mode::read_only).status());
+    MGTUNE_TRY(expect_database());
     const DeviceInfo& device = devices.front();
     MGTUNE_ASSIGN(const DeviceLock lock,
                   DeviceLock::acquire(DeviceLock::default_directory(device.kind), device.id));
@@ -148,6 +148,15 @@ class TuneCommand final : public Command {
                           std::filesystem::equivalent(*usual, options_.database, ignored);
     options_.source = is_usual ? "" : options_.database;
     return {};
+  }
+
+  Status expect_database() const {
+    const Status status = Store::open(options_.database, Store::Mode::read_only).status();
+    if (status.code() != StatusCode::not_found) return status;
+    return {status.code(),
+            fmt::format("{}: run mgtune sweep --model {} first, which also runs this "
+                        "command",
+                        status.message(), shell_word(model_.model))};
   }
 
   std::string command_text() const {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
 namespace mgtune::engine {
 namespace {
@@ -36,6 +37,17 @@ Status check_room(const Session& session, std::size_t prompt, const GenerateOpti
       prompt, options.tokens, session.capacity()));
 }
 
+// A token is chosen among numbers alone, so it does not tell. NaN that gets into a cache stays
+// there: it is in all logits that follow.
+Status expect_finite(Session& session) {
+  MGTUNE_ASSIGN(const std::vector<float> logits, session.logits(0));
+  if (std::ranges::all_of(logits, [](float logit) { return std::isfinite(logit); })) return {};
+  return corrupt(
+      fmt::format("the logits before position {} are not finite: `mgengine verify --model PATH` "
+                  "says more",
+                  session.position()));
+}
+
 }  // namespace
 
 Result<Generated> generate(Session& session, const Tokenizer& tokenizer,
@@ -60,6 +72,7 @@ Result<Generated> generate(Session& session, const Tokenizer& tokenizer,
       token = prompt[i + 1];
       continue;
     }
+    if (i + 1 == prompt.size()) MGTUNE_TRY(expect_finite(session));
     MGTUNE_ASSIGN(const std::vector<std::int32_t> next, session.next_tokens());
     token = next[0];
     if (std::ranges::find(options.end_tokens, token) != options.end_tokens.end()) break;
@@ -67,6 +80,7 @@ Result<Generated> generate(Session& session, const Tokenizer& tokenizer,
     on_text(tokenizer.decode(previous, token));
   }
   result.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  if (options.tokens > 0) MGTUNE_TRY(expect_finite(session));
   return result;
 }
 

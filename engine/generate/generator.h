@@ -29,7 +29,8 @@ struct Generated {
 
 // Feeds the prompt and then the session's own tokens, from position 0 on. The session has one
 // sequence. `on_text` gets the bytes of each new token. invalid_argument if prompt and new tokens
-// do not fit into the caches.
+// do not fit into the caches. corrupt if the logits of the first or of the last new token are not
+// finite.
 Result<Generated> generate(Session& session, const Tokenizer& tokenizer,
                            std::span<const std::int32_t> prompt, const GenerateOptions& options,
                            const std::function<void(std::string_view)>& on_text);

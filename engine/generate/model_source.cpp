@@ -62,12 +62,22 @@ Result<ModelSource> open_llama2c(const std::string& path) {
   return source;
 }
 
+std::string_view name_of(const EmbeddedFile& file) {
+  std::string_view stem = file.path.substr(file.path.rfind('/') + 1);
+  stem.remove_suffix(std::string_view(".json").size());
+  return stem;
+}
+
+bool is_shipped(const std::string& name) {
+  return std::ranges::any_of(shipped_model_configs(),
+                             [&](const EmbeddedFile& file) { return name_of(file) == name; });
+}
+
 // Of a file in configs/models.
 Result<ModelConfig> shipped_config(const std::string& name) {
   std::vector<std::string> names;
   for (const EmbeddedFile& file : shipped_model_configs()) {
-    std::string_view stem = file.path.substr(file.path.rfind('/') + 1);
-    stem.remove_suffix(std::string_view(".json").size());
+    const std::string_view stem = name_of(file);
     if (stem == name) return parse_model_config(std::string(file.path), file.content);
     names.emplace_back(stem);
   }
@@ -79,7 +89,13 @@ Result<ModelConfig> shipped_config(const std::string& name) {
 
 Result<ModelSource> open_model(const std::string& path) {
   FileSystem& system = FileSystem::real();
-  if (!system.exists(path)) return io_error(fmt::format("{}: there is no such model", path));
+  if (!system.exists(path)) {
+    if (!is_shipped(path)) return io_error(fmt::format("{}: there is no such model", path));
+    return io_error(
+        fmt::format("{}: this is a shipped config and has no weights: name the folder of a model, "
+                    "or run mgengine bench or tune with --random-weights",
+                    path));
+  }
   if (!system.is_directory(path)) {
     if (path.ends_with(".bin")) return open_llama2c(path);
     return invalid_argument(

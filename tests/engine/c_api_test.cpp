@@ -13,7 +13,10 @@ using ::testing::HasSubstr;
 
 class CApiTest : public ::testing::Test {
  protected:
-  void SetUp() override { options_.struct_size = sizeof(options_); }
+  void SetUp() override {
+    options_.struct_size = sizeof(options_);
+    options_.way = "reference";
+  }
   void TearDown() override { mge_free(model_); }
 
   mge_status_t load(const std::string& name) {
@@ -62,11 +65,14 @@ TEST_F(CApiTest, MistakesHaveAStatusAndAMessage) {
   options_.dtype = "bf16";
   options_.way = "magic";
   EXPECT_EQ(load("gpt2"), MGE_INVALID_ARGUMENT);
-  EXPECT_THAT(mge_last_error(), HasSubstr("must be one of: reference, steps, graph"));
+  EXPECT_THAT(mge_last_error(), HasSubstr("must be one of: auto, graph, steps, reference"));
   options_.way = "graph";
   options_.device = "cpu";
   EXPECT_EQ(load("gpt2"), MGE_UNSUPPORTED);
   options_.way = "reference";
+  EXPECT_EQ(load("gpt2"), MGE_INVALID_ARGUMENT);
+  EXPECT_THAT(mge_last_error(), HasSubstr("uses no device, but the device 'cpu' is named"));
+  options_.device = nullptr;
   options_.struct_size = 1;
   EXPECT_EQ(load("gpt2"), MGE_INVALID_ARGUMENT);
   EXPECT_EQ(mge_load(nullptr, nullptr, &model_), MGE_INVALID_ARGUMENT);
@@ -82,6 +88,37 @@ TEST_F(CApiTest, MistakesHaveAStatusAndAMessage) {
   float logit = 0;
   EXPECT_EQ(mge_logits(model_, 0, &logit, 1), MGE_INVALID_ARGUMENT);
   EXPECT_THAT(mge_last_error(), HasSubstr("count is 1, but it must be 96"));
+}
+
+// Without a way, a device that is named is used.
+TEST_F(CApiTest, ADeviceThatIsNotThereIsAnEnvironment) {
+  for (const char* const way : {static_cast<const char*>(nullptr), "auto", "steps"}) {
+    options_.way = way;
+    options_.device = "63";
+    EXPECT_EQ(load("gpt2"), MGE_ENVIRONMENT);
+    EXPECT_THAT(mge_last_error(), HasSubstr("63"));
+    options_.device = "nonsense";
+    EXPECT_NE(load("gpt2"), MGE_OK);
+    EXPECT_THAT(mge_last_error(), HasSubstr("nonsense"));
+  }
+}
+
+TEST_F(CApiTest, NothingIsReadBeforeTheFirstStep) {
+  ASSERT_EQ(load("gpt2"), MGE_OK) << mge_last_error();
+  std::vector<float> logits(96);
+  std::int32_t token = 1;
+  EXPECT_EQ(mge_logits(model_, 0, logits.data(), 96), MGE_INVALID_ARGUMENT);
+  EXPECT_THAT(mge_last_error(), HasSubstr("before the first step"));
+  EXPECT_EQ(mge_next_tokens(model_, &token, 1), MGE_INVALID_ARGUMENT);
+  EXPECT_EQ(mge_set_position(model_, 1), MGE_INVALID_ARGUMENT);
+  EXPECT_THAT(mge_last_error(), HasSubstr("position 1 was not reached: the caches hold 0 tokens"));
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(mge_step(model_, &token, 1), MGE_OK);
+  EXPECT_EQ(mge_set_position(model_, 1), MGE_OK);
+  EXPECT_EQ(mge_set_position(model_, 3), MGE_OK);
+  EXPECT_EQ(mge_set_position(model_, 0), MGE_OK);
+  ASSERT_EQ(mge_step(model_, &token, 1), MGE_OK);
+  EXPECT_EQ(mge_set_position(model_, 2), MGE_INVALID_ARGUMENT) << "a token of the old sequence";
+  EXPECT_EQ(mge_logits(model_, 0, logits.data(), 96), MGE_OK);
 }
 
 }  // namespace

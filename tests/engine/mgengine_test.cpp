@@ -12,6 +12,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 class MgengineTest : public ::testing::Test {
@@ -20,6 +21,7 @@ class MgengineTest : public ::testing::Test {
     // The programs of a build are in one folder.
     program_.with_program(
         (std::filesystem::path(mgtune_path()).parent_path() / "mgengine").string());
+    program_.with_variable("CUDA_VISIBLE_DEVICES", "");  // so that `auto` is `reference`
   }
 
   Ended run(const MgtuneProgram::Words& words) { return program_.run(words); }
@@ -41,13 +43,13 @@ TEST_F(MgengineTest, TellsTheGoldenStory) {
       run({"generate", "--model", stories_, "--prompt", "Once upon a time", "--tokens", "196"});
   EXPECT_EQ(ended.exit_code, 0) << ended;
   EXPECT_EQ(ended.out, file_content(model_path("stories260K/golden.txt")) + "\n");
-  EXPECT_THAT(ended.err, HasSubstr("196 new tokens in"));
+  EXPECT_THAT(ended.err, AllOf(HasSubstr("196 new tokens in"), HasSubstr("(way reference, f32)")));
 }
 
 // One kernel per instruction, and a table of their times.
 TEST_F(MgengineTest, RunsByTheWaySteps) {
   const Ended text = run({"generate", "--model", stories_, "--prompt", "Once upon a time",
-                          "--tokens", "9", "--way", "steps", "--device", "cpu"});
+                          "--tokens", "9", "--device", "cpu"});
   EXPECT_EQ(text.exit_code, 0) << text;
   EXPECT_THAT(file_content(model_path("stories260K/golden.txt")),
               StartsWith(text.out.substr(0, text.out.size() - 1)));
@@ -163,12 +165,50 @@ TEST_F(MgengineTest, BenchComparesBatchesInOneTable) {
                  "'9' is not an integer from 1 to 8");
 }
 
+// The tiny model has 32 positions, and a run of 40 tokens has no more than that.
+TEST_F(MgengineTest, BenchGoesAsFarAsTheModel) {
+  const MgtuneProgram::Words words = {
+      "bench", "--model", model_path("gpt2/config.json"), "--random-weights", "--run", "40"};
+  const Ended table = run(words);
+  EXPECT_EQ(table.exit_code, 0) << table;
+  EXPECT_THAT(table.out, HasSubstr("median of 3 runs of 40 tokens, but 32 at position 1, 32 at "
+                                   "position 31\n"));
+  MgtuneProgram::Words with_json = words;
+  with_json.push_back("--json");
+  const nlohmann::json times = run(with_json).json()["positions"];
+  ASSERT_EQ(times.size(), 2U);
+  EXPECT_EQ(times[1]["position"], 31);
+  EXPECT_EQ(times[1]["run"], 32);
+}
+
+// As one that was killed while a compiler ran leaves it.
+TEST_F(MgengineTest, RemovesTheTemporaryFoldersOfKilledPrograms) {
+  const auto folders = [&] {
+    std::size_t count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(program_.temporary_files())) {
+      count += entry.path().filename().string().starts_with("mgtune-") ? 1 : 0;
+    }
+    return count;
+  };
+  const MgtuneProgram::Words words = {"generate", "--model", stories_,   "--prompt", "Once",
+                                      "--tokens", "1",       "--device", "cpu"};
+  program_.start(words);
+  EXPECT_TRUE(program_.wait_until([&] { return folders() > 0; }));
+  program_.finish(SIGKILL);
+  EXPECT_GT(folders(), 0U);
+  const Ended ended = run(words);
+  EXPECT_EQ(ended.exit_code, 0) << ended;
+  EXPECT_EQ(folders(), 0U);
+}
+
 TEST_F(MgengineTest, VerifySaysWhatItHasChecked) {
   const Ended ended =
       run({"verify", "--model", model_path("llama"), "--batch", "2", "--queues", "2"});
   EXPECT_EQ(ended.exit_code, 0) << ended;
-  EXPECT_THAT(ended.out, AllOf(HasSubstr("valid: positions below 32"),
-                               HasSubstr("same token 32 of 32 times"), HasSubstr("ok")));
+  EXPECT_THAT(ended.out,
+              AllOf(HasSubstr("valid: positions below 32"), HasSubstr("same token 32 of 32 times"),
+                    HasSubstr("by the way reference in f32"),
+                    HasSubstr("the way reference has no kernels"), HasSubstr("ok")));
 }
 
 TEST_F(MgengineTest, VerifyFailsOnWeightsThatAreNotNumbers) {
@@ -179,7 +219,25 @@ TEST_F(MgengineTest, VerifyFailsOnWeightsThatAreNotNumbers) {
   std::ofstream(folder + "/model.safetensors", std::ios::binary) << weights;
   const Ended ended = run({"verify", "--model", folder});
   EXPECT_EQ(ended.exit_code, 1) << ended;
-  EXPECT_THAT(ended.out, HasSubstr("FAILED: a logit is not finite"));
+  EXPECT_THAT(ended.out, AllOf(HasSubstr("FAILED: of the reference, "), HasSubstr("not finite"),
+                               Not(HasSubstr("same token"))));
+}
+
+// The embedding is NaN.
+TEST_F(MgengineTest, GenerateFailsOnLogitsThatAreNotNumbers) {
+  const std::string file = program_.folder().file("stories.bin");
+  std::string content = file_content(stories_ + "/stories260K.bin");
+  const std::size_t first = 7 * 4;  // behind the header: the embedding, which is the head too
+  for (std::size_t i = first; i < first + 512 * 64 * 4; i += 4)
+    content.replace(i, 4, "\x00\x00\xC0\x7F", 4);
+  std::ofstream(file, std::ios::binary) << content;
+  for (const char* const temperature : {"0", "0.7"}) {
+    const Ended ended = run({"generate", "--model", file, "--tokenizer", stories_ + "/tok512.bin",
+                             "--tokens", "5", "--temperature", temperature});
+    EXPECT_EQ(ended.exit_code, 5) << ended;
+    EXPECT_THAT(ended.err,
+                HasSubstr("the logits before position 1 are not finite: `mgengine verify"));
+  }
 }
 
 TEST_F(MgengineTest, ShowPrintsProgramsOfModelsAndFiles) {
@@ -253,7 +311,8 @@ TEST_F(MgengineTest, TuneNeedsResultsOfASweep) {
     all.push_back(file);
     return all;
   };
-  expect_refused(with("none.db"), 2, "there is no database none.db");
+  expect_refused(with("none.db"), 2,
+                 "there is no database none.db: run mgtune sweep --model " + stories_ + " first");
   expect_refused(with(stories_ + "/golden.txt"), 5, "is not a database of results");
 }
 
@@ -283,9 +342,13 @@ TEST_F(MgengineTest, WrongWordsAreExplained) {
   expect_refused({"generate"}, 2, "--model is required");
   expect_refused({"generate", "--model", "/nowhere"}, 5, "/nowhere: there is no such model");
   expect_refused({"generate", "--model", stories_, "--way", "magic"}, 2,
-                 "it must be one of: reference, steps, graph");
+                 "it must be one of: auto, graph, steps, reference");
   expect_refused({"generate", "--model", stories_, "--way", "graph", "--device", "cpu"}, 2,
                  "the way 'graph' needs a GPU");
+  expect_refused({"generate", "--model", stories_, "--device", "nonsense"}, 2,
+                 "no GPU is called 'nonsense'");
+  expect_refused({"generate", "--model", stories_, "--way", "reference", "--device", "cpu"}, 2,
+                 "the way reference runs on the host and uses no device, but the device 'cpu'");
   expect_refused({"generate", "--model", stories_, "--dtype", "fp16"}, 2, "did you mean 'f16'");
   expect_refused({"generate", "--model", stories_, "--temperature", "-1"}, 2,
                  "a number from 0 to 100");
@@ -298,8 +361,15 @@ TEST_F(MgengineTest, WrongWordsAreExplained) {
                   model_path("tokenizers/gpt2/tokenizer.json")},
                  5, "it has 360 tokens, but the model has 96");
   expect_refused({"bench", "--model", stories_, "--positions", "1,x"}, 2, "'x' is not a position");
-  expect_refused({"bench", "--model", stories_}, 2,
-                 "room for 2048 positions: the model was made for 512");
+  expect_refused({"bench", "--model", stories_, "--positions", "512"}, 2,
+                 "room for 513 positions: the model was made for 512");
+  for (const std::string command : {"generate", "verify", "bench"}) {
+    expect_refused({command, "--model", "llama-3.2-1b"}, 5,
+                   "llama-3.2-1b: this is a shipped config and has no weights");
+  }
+  expect_refused({"generate", "--model", stories_, "--top-p", "0"}, 2, "--top-p 0 keeps no token");
+  expect_refused({"generate", "--model", stories_, "--prompt", std::string(2000, 'x')}, 2,
+                 "but the model was made for 512: shorten the prompt");
   expect_refused({"bench", "--model", model_path("gpt2/config.json")}, 2,
                  "a model is a folder with config.json");
   expect_refused({"show", "model"}, 2, "it must be one of: program");

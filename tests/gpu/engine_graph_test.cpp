@@ -121,6 +121,33 @@ TEST_F(EngineOnGpu, StepsTellTheGoldenText) { EXPECT_EQ(tell(steps_factory({})),
 
 TEST_F(EngineOnGpu, GraphTellsTheGoldenText) { EXPECT_EQ(tell(graph_factory({})), golden()); }
 
+// The reference in f32 tells the golden text from nothing. Rounded weights change it only after
+// more than 150 tokens.
+TEST_F(EngineOnGpu, GraphTellsTheGoldenTextWithWeightsInBf16) {
+  SessionOptions options;
+  options.precision.weights = DType::bf16;
+  options.machine = graph_factory({});
+  Session graph = test_session("stories260K", options);
+  Session reference = test_session("stories260K", {});
+  std::vector<std::int32_t> token = {1};
+  for (int i = 0; i < 150; ++i) {
+    ASSERT_TRUE(graph.step(token).ok());
+    ASSERT_TRUE(reference.step(token).ok());
+    token = must(graph.next_tokens());
+    ASSERT_EQ(token, must(reference.next_tokens())) << i;
+  }
+}
+
+TEST_F(EngineOnGpu, GraphGivesTheLogitsOfTransformers) {
+  for (const char* const model : {"gpt2", "mistral"}) {
+    SessionOptions options;
+    options.rows = 2;
+    options.machine = graph_factory({});
+    Session session = test_session(model, options);
+    EXPECT_LT(largest_difference(session, expected_logits(model)), 1e-4) << model;
+  }
+}
+
 // Attention over parts of the keys, as programs for several workers have it.
 TEST_F(EngineOnGpu, GraphSplitsAttention) {
   SessionOptions options;

@@ -1,4 +1,5 @@
 """The tables in results/h200/tokens.md are what was recorded."""
+import argparse
 import json
 import pathlib
 import re
@@ -47,6 +48,20 @@ class TokenTable(unittest.TestCase):
         lines = list(compare_logits.table(recorded["distances"]))
         self.assertEqual(len(lines), 4)
         self.assertEqual([line for line in lines if line not in page("h200")], [])
+        self.assertTrue(compare_logits.is_as_near(*recorded["distances"].values()))
+        words = argparse.Namespace(**recorded["arguments"], library="/a/libmgengine.so.0", output="/b/logits.json")
+        text = compare_logits.document(recorded["torch"], words, recorded["distances"])
+        self.assertEqual(text, (ROOT / "results/h200/logits.json").read_text(encoding="utf-8"))
+
+    def test_a_larger_distance_is_not_near(self):
+        def distances(mean, agreement):
+            return {"mean": mean, "agreement": agreement}
+
+        theirs = distances(1e-3, 0.9)
+        self.assertTrue(compare_logits.is_as_near(theirs, distances(1e-3, 0.895)))
+        self.assertFalse(compare_logits.is_as_near(theirs, distances(1.05e-3, 0.9)))
+        self.assertFalse(compare_logits.is_as_near(theirs, distances(1e-3, 0.88)))
+        self.assertFalse(compare_logits.is_as_near(theirs, distances(float("nan"), 0.9)))
 
     def test_the_limit_is_bytes_over_bandwidth(self):
         times = {str(at): 2.0 for at in compare_token.POSITIONS}

@@ -35,8 +35,9 @@ typedef enum mge_status_t {
   MGE_INVALID_ARGUMENT = 1, /* the caller's value is wrong: a token, a dtype, a null pointer */
   MGE_BAD_FILE = 2,         /* a file is missing, damaged, or not as its config says */
   MGE_UNSUPPORTED = 3,      /* a model or an option that this library cannot run */
-  MGE_OUT_OF_MEMORY = 4,
-  MGE_INTERNAL = 5 /* a bug of the library */
+  MGE_OUT_OF_MEMORY = 4,    /* of the host; if weights or caches have no room, MGE_ENVIRONMENT */
+  MGE_INTERNAL = 5,         /* a bug of the library */
+  MGE_ENVIRONMENT = 6       /* this machine has no such device, no compiler, or too little memory */
 } mge_status_t;
 
 typedef struct mge_model_t mge_model_t;
@@ -47,9 +48,12 @@ typedef struct mge_options_t {
   uint32_t sequences; /* 1 to 8; 0 means 1 */
   uint32_t capacity;  /* positions that the caches have room for; 0: all that the model has */
   const char* dtype;  /* of weights, activations and caches: "f32", "bf16", "f16"; NULL: "f32" */
-  const char* way;    /* "reference", "steps" or "graph"; NULL: "reference" */
+  const char* way;    /* "graph", "steps", "reference" or "auto"; NULL: "auto", see below */
   const char* device; /* of the ways steps and graph, as in mgr_open_options_t; NULL: "auto" */
 } mge_options_t;
+
+/* The way "auto" is "graph" if the machine has a GPU or `device` names one, "steps" if `device` is
+ * "cpu", otherwise "reference", which needs no device and is slow. */
 
 typedef struct mge_info_t {
   size_t struct_size;
@@ -65,7 +69,8 @@ MGE_API void mge_free(mge_model_t* model); /* NULL is ignored */
 /* The caller sets struct_size. */
 MGE_API mge_status_t mge_info(const mge_model_t* model, mge_info_t* info);
 
-/* Begins all sequences anew (0), or goes on at a position that was reached before. */
+/* Begins all sequences anew (0), or goes on at a position that the tokens up to the last step have
+ * reached; otherwise MGE_INVALID_ARGUMENT. */
 MGE_API mge_status_t mge_set_position(mge_model_t* model, uint32_t position);
 
 /* Takes tokens[i] as the next token of sequence i. There must be one for each sequence.
@@ -73,10 +78,11 @@ MGE_API mge_status_t mge_set_position(mge_model_t* model, uint32_t position);
  * are full. */
 MGE_API mge_status_t mge_step(mge_model_t* model, const int32_t* tokens, size_t count);
 
-/* Copies the logits of one sequence; `count` must be the vocabulary. */
+/* Copies the logits of one sequence; `count` must be the vocabulary. MGE_INVALID_ARGUMENT before
+ * the first step. */
 MGE_API mge_status_t mge_logits(mge_model_t* model, uint32_t sequence, float* logits, size_t count);
 
-/* The most likely next token of each sequence, after a step. */
+/* The most likely next token of each sequence. MGE_INVALID_ARGUMENT before the first step. */
 MGE_API mge_status_t mge_next_tokens(mge_model_t* model, int32_t* tokens, size_t count);
 
 /* Valid until the next call of this thread. "" if nothing has failed. */
