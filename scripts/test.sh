@@ -27,13 +27,14 @@ check_format() {
   git ls-files '*.h' '*.hpp' '*.c' '*.cpp' '*.cu' '*.cuh' | xargs clang-format --dry-run --Werror
 }
 
-# clang-tidy reads unity files: it spends most of its time in the standard library's headers, which
-# each unity file includes once for ten sources. It cannot read GCC's precompiled headers.
+# clang-tidy reads one file for each library, from the last, the largest: it spends most of its time in the
+# standard library's headers, which such a file includes once. It cannot read GCC's precompiled headers.
 check_tidy() {
   section "clang-tidy"
-  cmake --preset ci -B build/tidy -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DMGTUNE_TESTS=OFF >/dev/null
+  cmake --preset ci -B build/tidy -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DMGTUNE_TESTS=OFF \
+    -DMGTUNE_UNITY_LIBRARIES=ON >/dev/null
   cmake -E copy_directory build/ci/generated build/tidy/generated
-  grep -oE '"file": "[^"]*\.(cpp|cxx)"' build/tidy/compile_commands.json | cut -d '"' -f 4 |
+  grep -oE '"file": "[^"]*\.(cpp|cxx)"' build/tidy/compile_commands.json | cut -d '"' -f 4 | tac |
     xargs -P "$(nproc)" -n 1 clang-tidy --quiet -p build/tidy \
       --checks=-bugprone-suspicious-include --extra-arg=-Wno-unknown-warning-option
 }

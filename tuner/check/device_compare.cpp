@@ -15,14 +15,14 @@ namespace mgtune {
 namespace {
 
 // As kernels/common/compare.cu has them.
-constexpr std::uint32_t kThreads = 256;
+constexpr std::uint32_t kCompareThreads = 256;
 struct BlockDifferences {
   double squared_difference, squared_reference, worst;
   std::int64_t compared, finiteness;
 };
 static_assert(sizeof(BlockDifferences) == 40);
 
-constexpr std::uint32_t kBlocks = 512;
+constexpr std::uint32_t kCompareBlocks = 512;
 
 std::string kernel_name(DType dtype) {
   return "compare_with_reference<" + std::string(cuda_name(dtype)) + ">";
@@ -52,13 +52,16 @@ Result<DeviceCompare> DeviceCompare::make(Device& device, Builder& builder,
   for (auto& [dtype, kernel] : compare.compare_) {
     MGTUNE_ASSIGN(kernel, compare.module_->kernel(kernel_name(dtype)));
   }
-  MGTUNE_ASSIGN(compare.blocks_, Buffer::allocate(device, kBlocks * sizeof(BlockDifferences)));
+  MGTUNE_ASSIGN(compare.blocks_,
+                Buffer::allocate(device, kCompareBlocks * sizeof(BlockDifferences)));
   return compare;
 }
 
 Status DeviceCompare::launch(const Kernel* kernel, std::vector<void*> args) const {
-  MGTUNE_TRY(device_->launch(
-      {.kernel = kernel, .grid = {kBlocks, 1, 1}, .block = {kThreads, 1, 1}, .args = args.data()}));
+  MGTUNE_TRY(device_->launch({.kernel = kernel,
+                              .grid = {kCompareBlocks, 1, 1},
+                              .block = {kCompareThreads, 1, 1},
+                              .args = args.data()}));
   return device_->synchronize(nullptr);
 }
 
@@ -73,7 +76,7 @@ Result<DifferenceSums> DeviceCompare::compare(const TensorLayout& layout, const 
   void* blocks = blocks_.data();
   MGTUNE_TRY(
       launch(compare_.at(layout.dtype), {&blocks, &output, &reference, &rows, &columns, &samples}));
-  std::array<BlockDifferences, kBlocks> found;
+  std::array<BlockDifferences, kCompareBlocks> found;
   MGTUNE_TRY(device_->copy_to_host(found.data(), blocks, sizeof found));
   for (const BlockDifferences& block : found) {
     sums.squared_difference += block.squared_difference;
@@ -91,7 +94,7 @@ Result<std::uint64_t> DeviceCompare::fingerprint(const void* memory, std::size_t
   if (words > 0) {
     void* blocks = blocks_.data();
     MGTUNE_TRY(launch(fingerprint_, {&blocks, &memory, &words}));
-    std::array<std::uint64_t, kBlocks> found;
+    std::array<std::uint64_t, kCompareBlocks> found;
     MGTUNE_TRY(device_->copy_to_host(found.data(), blocks, sizeof found));
     sum = std::accumulate(found.begin(), found.end(), std::uint64_t{0});
   }
