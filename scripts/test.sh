@@ -27,13 +27,14 @@ check_format() {
   git ls-files '*.h' '*.hpp' '*.c' '*.cpp' '*.cu' '*.cuh' | xargs clang-format --dry-run --Werror
 }
 
-# clang-tidy reads unity files: it spends most of its time in the standard library's headers, which
-# each unity file includes once for ten sources. It cannot read GCC's precompiled headers.
+# clang-tidy reads one file for each library, from the last, the largest: it spends most of its time in the
+# standard library's headers, which such a file includes once. It cannot read GCC's precompiled headers.
 check_tidy() {
   section "clang-tidy"
-  cmake --preset ci -B build/tidy -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DMGTUNE_TESTS=OFF >/dev/null
+  cmake --preset ci -B build/tidy -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DMGTUNE_TESTS=OFF \
+    -DMGTUNE_UNITY_LIBRARIES=ON >/dev/null
   cmake -E copy_directory build/ci/generated build/tidy/generated
-  grep -oE '"file": "[^"]*\.(cpp|cxx)"' build/tidy/compile_commands.json | cut -d '"' -f 4 |
+  grep -oE '"file": "[^"]*\.(cpp|cxx)"' build/tidy/compile_commands.json | cut -d '"' -f 4 | tac |
     xargs -P "$(nproc)" -n 1 clang-tidy --quiet -p build/tidy \
       --checks=-bugprone-suspicious-include --extra-arg=-Wno-unknown-warning-option
 }
@@ -41,6 +42,42 @@ check_tidy() {
 check_schemas() {
   section "schemas"
   (cd tests/schema && npm ci --silent --no-audit --no-fund && node validate.mjs)
+}
+
+check_package() {
+  section "installed package"
+  tests/package/run.sh build/ci
+}
+
+check_python() {
+  section "Python"
+  tests/python/run.sh build/ci
+}
+
+check_fuzz() {
+  section "fuzz"
+  tests/fuzz/run.sh build/ci
+}
+
+check_report() {
+  section "report in a browser"
+  tests/report/run.sh build/ci
+}
+
+# side_by_side NAME...: runs check_NAME of all names at once, because each of them waits for downloads
+# or for one core for a good part of its time. Shows what each one printed, and fails if one fails.
+side_by_side() {
+  local name failed=0
+  local -A pids=()
+  for name in "$@"; do
+    "check_$name" >"build/$name.log" 2>&1 &
+    pids[$name]=$!
+  done
+  for name in "$@"; do
+    wait "${pids[$name]}" || failed=1
+    cat "build/$name.log"
+  done
+  return "$failed"
 }
 
 install_packages "${build_packages[@]}" "${test_packages[@]}"
@@ -59,16 +96,11 @@ case "${1:-}" in
       run_tests "$sanitizer"
     done
     build ci
-    check_tidy
     export MGTUNE_LONG_TESTS=1  # the fault loops and kernel samples in full, and the site
-    section "installed package"
-    tests/package/run.sh build/ci
-    section "Python"
-    tests/python/run.sh build/ci
-    section "fuzz"
-    tests/fuzz/run.sh build/ci
-    section "report in a browser"
-    tests/report/run.sh build/ci
+    # The Python section links in build/ci, which those of the second line read.
+    side_by_side tidy python
+    side_by_side package report
+    check_fuzz
     ;;
   *)
     echo "usage: scripts/test.sh [--all]" >&2

@@ -7,7 +7,7 @@
 namespace mgtune {
 namespace {
 
-constexpr std::int64_t kSets = 2, kRows = 16, kColumns = 8, kLanes = 32;
+constexpr std::int64_t kOperandSets = 2, kRows = 16, kColumns = 8, kLanes = 32;
 
 struct MmaShape {
   std::int64_t rows, columns;  // of tiles
@@ -35,7 +35,7 @@ class MmaProducts {
     shape.threads = mma.threads;
     shape.blocks_per_sm = mma.blocks_per_sm;
     shape.block_floats = warps * tiles * kRows * kColumns;
-    shape.block_flops = warps * tiles * kSets * 2 * kRows * kColumns * depth_;
+    shape.block_flops = warps * tiles * kOperandSets * 2 * kRows * kColumns * depth_;
     return shape;
   }
 
@@ -60,7 +60,7 @@ class MmaProducts {
         const std::int64_t row = lane / 4 + 8 * (i / 2);
         const std::int64_t column = 2 * (lane % 4) + i % 2;
         ProductSum product;
-        for (std::int64_t s = 0; s < kSets; ++s) {
+        for (std::int64_t s = 0; s < kOperandSets; ++s) {
           for (std::int64_t k = 0; k < depth_; ++k) {
             product.add(number_of_a(mma, block, warp, s, r, row, k),
                         number_of_b(mma, block, warp, s, c, column, k));
@@ -94,7 +94,7 @@ class MmaProducts {
 
   double number(const MmaShape& mma, const MmaBlock& block, std::int64_t warp, std::int64_t word,
                 std::int64_t lane, std::int64_t k) const {
-    const std::int64_t index = (warp * kSets * words_of_set(mma) + word) * kLanes + lane;
+    const std::int64_t index = (warp * kOperandSets * words_of_set(mma) + word) * kLanes + lane;
     return number_in(block.in[static_cast<std::size_t>(index) % block.in.size()],
                      static_cast<std::uint32_t>(k % 2), dtype_);
   }

@@ -38,7 +38,7 @@ std::string folded_rows(const std::string& title, const std::string& text) {
   return fmt::format("\n<details><summary>{}</summary>\n\n{}\n</details>\n", title, text);
 }
 
-std::string headline(const Comparison& comparison) {
+std::string comparison_headline(const Comparison& comparison) {
   if (!comparison.has_regression()) return "no pick is slower";
   const auto is_slower = [](const ComparedRow& row) {
     return row.is_pick() && row.difference.verdict == Verdict::slower;
@@ -57,7 +57,7 @@ std::string headline(const Comparison& comparison) {
 }  // namespace
 
 std::string comparison_markdown(const Comparison& comparison) {
-  std::string text = fmt::format("### mgtune compare: {}\n\n", headline(comparison));
+  std::string text = fmt::format("### mgtune compare: {}\n\n", comparison_headline(comparison));
   for (const std::string& sentence : summary_sentences(comparison)) {
     text += markdown_plain(sentence) + "  \n";  // two blanks end a line
   }

@@ -28,7 +28,7 @@ TimeEstimate time_of(const MeasurementRecord& m) {
 }
 
 // GPU, operator, problem and method.
-using PlaceKey = std::tuple<std::int64_t, std::string, std::string, std::string>;
+using RowPlace = std::tuple<std::int64_t, std::string, std::string, std::string>;
 
 // The time of a finalist is its time in the final: up to 60 samples that alternate with those of
 // the others.
@@ -62,12 +62,12 @@ MeasuredRow row_of_pick(const TunedView& view) {
 
 Status read_store(Store& store, MeasuredTable& table) {
   MGTUNE_ASSIGN(const std::vector<FinalView> views, store.finals());
-  std::map<PlaceKey, const FinalRecord*> finals;
+  std::map<RowPlace, const FinalRecord*> finals;
   for (const FinalView& view : views) {
     finals[{view.final.gpu, view.op, view.problem, view.final.method}] = &view.final;
   }
   MGTUNE_ASSIGN(const std::vector<TunedView> tuned, store.tuned());
-  std::map<PlaceKey, const TunedView*> picks;  // those that no outcome has met yet
+  std::map<RowPlace, const TunedView*> picks;  // those that no outcome has met yet
   for (const TunedView& view : tuned) {
     picks[{view.tuned.gpu, view.op, view.problem, view.tuned.method}] = &view;
   }

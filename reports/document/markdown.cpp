@@ -130,7 +130,7 @@ std::string energies_text(const ReportModel& model) {
   return any ? table.text() : "";
 }
 
-std::string failures_text(const ReportModel& model) {
+std::string markdown_failures(const ReportModel& model) {
   MarkdownTable table({"status", "variants", "message"});
   for (const ReportFailure& failure : model.failures) {
     table.add({std::string(to_string(failure.outcome)), std::to_string(failure.variants.size()),
@@ -179,7 +179,8 @@ std::string report_markdown(const ReportModel& model, const ReportAnalysis& anal
                                                               : importance_text(model, analysis));
   const std::string energies = energies_text(model);
   if (!energies.empty()) text += section("Energy of the finalists", energies);
-  text += section("Failures", model.failures.empty() ? missing("failures") : failures_text(model));
+  text +=
+      section("Failures", model.failures.empty() ? missing("failures") : markdown_failures(model));
   text += section("Environment",
                   model.sweeps.empty() ? missing("environment") : environment_text(model));
   return text + section("How it was measured", method_text(model));

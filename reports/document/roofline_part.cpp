@@ -18,14 +18,14 @@ std::string label(const CeilingRecord& ceiling) {
 }
 
 // A kind of ceiling on one GPU, by one method.
-struct Kind {
+struct CeilingKind {
   std::int64_t gpu = 0;  // row id
   std::string method, kind;
-  auto operator<=>(const Kind&) const = default;  // NOLINT(modernize-use-nullptr)
+  auto operator<=>(const CeilingKind&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
-std::map<Kind, std::vector<const CeilingRecord*>> by_kind(const ReportModel& model) {
-  std::map<Kind, std::vector<const CeilingRecord*>> kinds;
+std::map<CeilingKind, std::vector<const CeilingRecord*>> by_kind(const ReportModel& model) {
+  std::map<CeilingKind, std::vector<const CeilingRecord*>> kinds;
   for (const CeilingView& view : model.ceilings) {
     kinds[{view.gpu_id, view.ceiling.method, view.ceiling.kind}].push_back(&view.ceiling);
   }

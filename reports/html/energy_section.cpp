@@ -10,15 +10,15 @@
 namespace mgtune {
 namespace {
 
-using Align = HtmlTable::Align;
+using HtmlAlign = HtmlTable::Align;
 
 std::string energies_of(const FinalView& view) {
   HtmlTable table(
       fmt::format("{} {} on {}", code(view.op), code(view.problem), device_name(view.gpu)),
       {{"Variant"},
-       {"Time", Align::right},
-       {"Energy", Align::right},
-       {"95 % error", Align::right},
+       {"Time", HtmlAlign::right},
+       {"Energy", HtmlAlign::right},
+       {"95 % error", HtmlAlign::right},
        {"Pareto front"}});
   const std::vector<bool> front = pareto_front(view.final);
   for (std::size_t i = 0; i < front.size(); ++i) {

@@ -9,7 +9,7 @@
 namespace mgtune {
 namespace {
 
-using Align = HtmlTable::Align;
+using HtmlAlign = HtmlTable::Align;
 
 std::string time_or_none(const GpuRecord& gpu, double time_ns) {
   return time_ns > 0 ? time_cell(gpu, time_ns) : "none";
@@ -62,14 +62,14 @@ std::string table_of(const ReportModel& model, std::span<const ReportPick> picks
   HtmlTable table(fmt::format("{} on {}", code(first.view.op), device_name(first.view.gpu)),
                   {{"Problem"},
                    {"Pick"},
-                   {"Time", Align::right},
-                   {"Default time", Align::right},
-                   {"Speed-up", Align::right},
-                   {"GB/s", Align::right},
-                   {"Reached", Align::right},
+                   {"Time", HtmlAlign::right},
+                   {"Default time", HtmlAlign::right},
+                   {"Speed-up", HtmlAlign::right},
+                   {"GB/s", HtmlAlign::right},
+                   {"Reached", HtmlAlign::right},
                    {"Method"},
-                   {"Variants", Align::right},
-                   {"Failed", Align::right},
+                   {"Variants", HtmlAlign::right},
+                   {"Failed", HtmlAlign::right},
                    {"Default"},
                    {"Tied, noise"},
                    {"What limits the pick"}});

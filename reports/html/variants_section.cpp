@@ -12,7 +12,7 @@
 namespace mgtune {
 namespace {
 
-using Align = HtmlTable::Align;
+using HtmlAlign = HtmlTable::Align;
 
 // The limit per problem. The page has all variants, and a browser needs a third of a millisecond
 // per row of a static table.
@@ -81,20 +81,20 @@ std::string table_of(const ReportProblem& problem, std::span<const ReportVariant
                      std::string caption_html) {
   std::vector<HtmlTable::Column> columns = {{"Variant"},
                                             {"Status"},
-                                            {"Time", Align::right},
-                                            {"Of fastest", Align::right},
-                                            {"Quartiles", Align::right},
-                                            {"Samples", Align::right},
-                                            {"GB/s", Align::right},
+                                            {"Time", HtmlAlign::right},
+                                            {"Of fastest", HtmlAlign::right},
+                                            {"Quartiles", HtmlAlign::right},
+                                            {"Samples", HtmlAlign::right},
+                                            {"GB/s", HtmlAlign::right},
                                             {"Method"},
-                                            {"Error", Align::right},
-                                            {"Registers", Align::right},
-                                            {"Spill bytes", Align::right},
-                                            {"Shared bytes", Align::right},
+                                            {"Error", HtmlAlign::right},
+                                            {"Registers", HtmlAlign::right},
+                                            {"Spill bytes", HtmlAlign::right},
+                                            {"Shared bytes", HtmlAlign::right},
                                             {"Note"}};
   std::ptrdiff_t place = kMetricColumns;
   for (const std::string& name : problem.metrics) {
-    columns.insert(columns.begin() + place++, {name, Align::right});
+    columns.insert(columns.begin() + place++, {name, HtmlAlign::right});
   }
   HtmlTable table(std::move(caption_html), std::move(columns));
   for (const ReportVariant& variant : variants) add_variant(table, problem, variant);

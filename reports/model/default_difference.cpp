@@ -13,14 +13,14 @@ namespace mgtune {
 namespace {
 
 // Parameters by name, in the order of the texts.
-struct Difference {
+struct VariantDifference {
   std::size_t shared = 0;  // that both have, equal or not
   std::vector<std::string> changed, only_pick, only_default;
   std::vector<std::string_view> names;  // of the first two
 };
 
-Difference compare(const VariantWords& standard, const VariantWords& pick) {
-  Difference difference;
+VariantDifference compare(const VariantWords& standard, const VariantWords& pick) {
+  VariantDifference difference;
   for (const auto& [name, value] : pick.parameters) {
     const std::string* const other = standard.find(name);
     difference.shared += other != nullptr ? 1 : 0;
@@ -45,7 +45,7 @@ std::string listed(const std::vector<std::string>& items) {
   return fmt::format("{}", fmt::join(items, ", "));
 }
 
-std::string changed_sentence(const Difference& difference, bool same_design) {
+std::string changed_sentence(const VariantDifference& difference, bool same_design) {
   const std::string list = listed(difference.changed);
   if (!same_design) {
     return fmt::format("Of the {} that both have, {} differ{} (default -> pick): {}.",
@@ -122,7 +122,7 @@ std::vector<std::string> difference_sentences(const ReportModel& model,
         fmt::format("The pick is of another design than the default: {} instead of {}.",
                     words.design, standard.design));
   }
-  const Difference difference = compare(standard, words);
+  const VariantDifference difference = compare(standard, words);
   if (!difference.changed.empty()) {
     sentences.push_back(changed_sentence(difference, same_design));
   }

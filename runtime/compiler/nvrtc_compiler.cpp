@@ -19,7 +19,7 @@
 namespace mgtune {
 namespace {
 
-constexpr std::string_view kCommonFolder = "kernels/common/";
+constexpr std::string_view kCommonFamily = "kernels/common/";
 
 // -modify-stack-limit=false: otherwise NVRTC changes the stack limit of the whole process during a
 // compile.
@@ -71,8 +71,8 @@ class Program {
 struct Headers {
   explicit Headers(const SourceTree& sources) : files(sources.files) {
     for (const EmbeddedFile& file : embedded_files()) {
-      if (!file.path.starts_with(kCommonFolder)) continue;
-      files.emplace(file.path.substr(kCommonFolder.size()), file.content);
+      if (!file.path.starts_with(kCommonFamily)) continue;
+      files.emplace(file.path.substr(kCommonFamily.size()), file.content);
     }
     for (const auto& [path, content] : files) {
       names.push_back(path.c_str());
@@ -306,8 +306,8 @@ Result<BuildRecipe> nvrtc_recipe(const BuildRequest& request, const std::string&
   recipe.options.insert(recipe.options.end(), own.begin(), own.end());
   recipe.directory = "family";
   for (const EmbeddedFile& file : embedded_files()) {
-    if (!file.path.starts_with(kCommonFolder)) continue;
-    recipe.files.emplace("common/" + std::string(file.path.substr(kCommonFolder.size())),
+    if (!file.path.starts_with(kCommonFamily)) continue;
+    recipe.files.emplace("common/" + std::string(file.path.substr(kCommonFamily.size())),
                          file.content);
   }
   for (const auto& [path, content] : request.sources->files) {

@@ -42,7 +42,7 @@ class ExpressionParser {
     next_ = token_at(text_, 0);
     if (next_.kind == Token::Kind::end) return invalid_argument("an empty expression");
     MGTUNE_ASSIGN(const Operand whole, conditional());
-    if (next_.kind != Token::Kind::end) return error("unexpected " + quoted(next_.text), next_);
+    if (next_.kind != Token::Kind::end) return error("unexpected " + in_quotes(next_.text), next_);
     MGTUNE_TRY(require(whole, expected.value_or(whole.type)));
     if (deepest_ > Expression::kMaxStack) {
       return result_.refusal("the expression is nested too deeply");
@@ -192,7 +192,7 @@ class ExpressionParser {
       return inner;
     }
     if (next_.kind == Token::Kind::end) return error("a value is missing", next_);
-    return error("expected a value, got " + quoted(next_.text), next_);
+    return error("expected a value, got " + in_quotes(next_.text), next_);
   }
 
   Status require(const Operand& operand, ValueType type) const {
@@ -201,8 +201,9 @@ class ExpressionParser {
       if (!is_identifier_start(word[0])) {
         return error("no parameter has the value " + std::string(word), operand);
       }
-      return error("unknown name " + quoted(word) + did_you_mean(word, scope_.names(), &Name::text),
-                   operand);
+      return error(
+          "unknown name " + in_quotes(word) + did_you_mean(word, scope_.names(), &Name::text),
+          operand);
     }
     if (operand.type == type) return {};
     return error(fmt::format("expected {}, got {}", to_string(type), to_string(operand.type)),
@@ -234,8 +235,8 @@ class ExpressionParser {
   Status expect(std::string_view sign) {
     const Token got = next_token();
     if (got.text == sign) return {};
-    const std::string name = got.kind == Token::Kind::end ? "the end" : quoted(got.text);
-    return error("expected " + quoted(sign) + ", got " + name, got);
+    const std::string name = got.kind == Token::Kind::end ? "the end" : in_quotes(got.text);
+    return error("expected " + in_quotes(sign) + ", got " + name, got);
   }
 
   Token next_token() { return std::exchange(next_, token_at(text_, next_.end())); }
@@ -341,8 +342,9 @@ class ExpressionParser {
     const std::string text = "has(" + std::string(tensor.text) + ")";
     if (const Name* known = scope_.find(text)) return load(word, *known, end);
     const std::string* reason = scope_.refusal(text);
-    return error(reason != nullptr ? *reason : quoted(tensor.text) + " is not an optional tensor",
-                 tensor);
+    return error(
+        reason != nullptr ? *reason : in_quotes(tensor.text) + " is not an optional tensor",
+        tensor);
   }
 
   Result<Operand> load(const Token& word, const Name& known, std::size_t end) {
@@ -385,7 +387,7 @@ class ExpressionParser {
     }};
     const auto* const function = std::ranges::find(kFunctions, word.text, &Function::name);
     if (function == kFunctions.end()) {
-      return error("unknown function " + quoted(word.text) +
+      return error("unknown function " + in_quotes(word.text) +
                        did_you_mean(word.text, kFunctions, &Function::name),
                    word);
     }

@@ -35,7 +35,7 @@ class MetricParser {
     if (next_.kind == Token::Kind::end) return invalid_argument("an empty formula");
     MGTUNE_TRY(sum());
     if (next_.kind != Token::Kind::end) {
-      return error("unexpected " + quoted(next_.text) + ": a formula has + - * / and functions",
+      return error("unexpected " + in_quotes(next_.text) + ": a formula has + - * / and functions",
                    next_);
     }
     return std::move(result_);
@@ -61,7 +61,7 @@ class MetricParser {
       return {};
     }
     const std::string got =
-        next_.kind == Token::Kind::end ? "the end of the formula" : quoted(next_.text);
+        next_.kind == Token::Kind::end ? "the end of the formula" : in_quotes(next_.text);
     return error(fmt::format("expected '{}', got {}", sign, got), next_);
   }
 
@@ -117,14 +117,14 @@ class MetricParser {
     if (token.kind == Token::Kind::end) {
       return error("expected a value, got the end of the formula", token);
     }
-    return error("expected a value, got " + quoted(token.text), token);
+    return error("expected a value, got " + in_quotes(token.text), token);
   }
 
   Status call(const Token& function) {
     if (function.text == "sizeof" || function.text == "has") return fact(function);
     if (function.text != "min" && function.text != "max") {
       static const std::vector<std::string> kFunctions = {"min", "max", "sizeof", "has"};
-      return error(fmt::format("a formula has no function {}{}", quoted(function.text),
+      return error(fmt::format("a formula has no function {}{}", in_quotes(function.text),
                                must_be_one_of(function.text, kFunctions)),
                    function);
     }

@@ -34,17 +34,18 @@ Scope::Scope() {
 Result<int> Scope::declare(std::string_view text, ValueType type, Stage stage,
                            std::span<const std::string> symbols) {
   if (std::ranges::find(kReserved, text) != kReserved.end()) {
-    return invalid_argument(quoted(text) + " is a word of the expression language");
+    return invalid_argument(in_quotes(text) + " is a word of the expression language");
   }
-  if (find(text) != nullptr) return invalid_argument("the name " + quoted(text) + " is taken");
+  if (find(text) != nullptr) return invalid_argument("the name " + in_quotes(text) + " is taken");
   if (find_symbol(text)) {
-    return invalid_argument(quoted(text) + " is a dtype or a parameter's value, not a free name");
+    return invalid_argument(in_quotes(text) +
+                            " is a dtype or a parameter's value, not a free name");
   }
   Name name{std::string(text), type, stage, static_cast<int>(names_.size()), {}};
   for (const std::string& symbol : symbols) {
     const bool reserved = std::ranges::find(kReserved, symbol) != kReserved.end();
     if (reserved || symbol == text || find(symbol) != nullptr) {
-      return invalid_argument(quoted(symbol) + " cannot be a value: it means something else");
+      return invalid_argument(in_quotes(symbol) + " cannot be a value: it means something else");
     }
   }
   for (const std::string& symbol : symbols) name.symbols.push_back(intern(symbol));

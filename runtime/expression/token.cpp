@@ -9,9 +9,9 @@ namespace {
 constexpr std::array<std::string_view, 6> kLongSigns = {"==", "!=", "<=", ">=", "&&", "||"};
 constexpr std::string_view kShortSigns = "+-*/%<>!?:(),";
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_ascii_digit(char c) { return c >= '0' && c <= '9'; }
 bool starts_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool continues_name(char c) { return starts_name(c) || is_digit(c); }
+bool continues_name(char c) { return starts_name(c) || is_ascii_digit(c); }
 
 // The length of "name" or "name.name.name"; a dot that no name follows is not part of it.
 std::size_t name_length(std::string_view text) {
@@ -26,14 +26,14 @@ std::size_t name_length(std::string_view text) {
 }
 
 std::size_t number_length(std::string_view text) {
-  const auto end = std::ranges::find_if_not(text, is_digit);
+  const auto end = std::ranges::find_if_not(text, is_ascii_digit);
   return static_cast<std::size_t>(end - text.begin());
 }
 
 // The length of what follows the digits of a number: ".5", "e-3", ".5e3". 0: it is an integer.
 std::size_t fraction_length(std::string_view text) {
   std::size_t length = 0;
-  if (text.size() > 1 && text[0] == '.' && is_digit(text[1])) {
+  if (text.size() > 1 && text[0] == '.' && is_ascii_digit(text[1])) {
     length = 1 + number_length(text.substr(1));
   }
   std::string_view rest = text.substr(length);
@@ -53,7 +53,7 @@ Token token_at(std::string_view text, std::size_t place) {
   place = std::min(text.find_first_not_of(kBlanks, std::min(place, text.size())), text.size());
   const std::string_view rest = text.substr(place);
   if (rest.empty()) return {Token::Kind::end, rest, place};
-  if (is_digit(rest[0])) {
+  if (is_ascii_digit(rest[0])) {
     const std::size_t digits = number_length(rest);
     const std::size_t fraction = fraction_length(rest.substr(digits));
     return {fraction > 0 ? Token::Kind::real : Token::Kind::number,
@@ -74,7 +74,7 @@ Token token_at(std::string_view text, std::size_t place) {
   return {Token::Kind::unknown, rest.substr(0, length), place};
 }
 
-std::string quoted(std::string_view word) { return "'" + std::string(word) + "'"; }
+std::string in_quotes(std::string_view word) { return "'" + std::string(word) + "'"; }
 
 std::string with_caret(std::string message, std::string_view text, std::size_t place,
                        std::size_t length) {

@@ -23,7 +23,7 @@ struct Token {
 // The first token at or after `place`; blanks are skipped. A dotted name is one token.
 Token token_at(std::string_view text, std::size_t place);
 
-std::string quoted(std::string_view word);  // 'word'
+std::string in_quotes(std::string_view word);  // 'word'
 
 // `message`, then the text and a line that underlines `length` bytes from `place`.
 std::string with_caret(std::string message, std::string_view text, std::size_t place,

@@ -15,7 +15,7 @@ namespace mgtune {
 namespace {
 
 constexpr std::string_view kMagic = "mgtune pack ";
-constexpr std::string_view kFormat = "2";
+constexpr std::string_view kPackFormat = "2";
 
 // Of all fields together. A small file can stand for any number of zeros.
 constexpr std::size_t kMaxFieldBytes = std::size_t{1} << 30U;
@@ -30,12 +30,12 @@ std::string_view next_line(std::string_view& text) {
 
 Status check_format(std::string_view line) {
   const std::string_view format = line.substr(std::min(kMagic.size(), line.size()));
-  if (line.starts_with(kMagic) && format == kFormat) return {};
+  if (line.starts_with(kMagic) && format == kPackFormat) return {};
   const bool is_number = !format.empty() && format.size() < 10 && format.front() != '0' &&
                          format.find_first_not_of("0123456789") == std::string_view::npos;
   if (!line.starts_with(kMagic) || !is_number) return corrupt("its first line is damaged");
   return incompatible("it is a pack of format " + std::string(format) +
-                      "; this mgtune reads format " + std::string(kFormat));
+                      "; this mgtune reads format " + std::string(kPackFormat));
 }
 
 Result<PackedBuild> decode_build(FieldReader& fields) {
@@ -102,7 +102,7 @@ Result<std::string> encode_pack(Pack pack) {
 
 Result<std::string> seal_pack(std::string_view fields) {
   MGTUNE_ASSIGN(const std::string packed, gzip(fields));
-  return std::string(kMagic) + std::string(kFormat) + '\n' + sha256_hex(packed) + ' ' +
+  return std::string(kMagic) + std::string(kPackFormat) + '\n' + sha256_hex(packed) + ' ' +
          std::to_string(packed.size()) + '\n' + packed;
 }
 

@@ -12,7 +12,7 @@
 namespace mgtune {
 namespace {
 
-constexpr std::int64_t kFormat = 1;
+constexpr std::int64_t kRulesFormat = 1;
 constexpr int kMaxDepth = 24;  // JSON texts may have 32 levels
 constexpr std::string_view kComparison = " <= ";
 
@@ -162,7 +162,7 @@ Result<Rules> read_rules(const std::string& file, const JsonValue& document, con
   const JsonCursor root(file, document);
   std::int64_t format = 0;
   MGTUNE_TRY(root.read("format", format));
-  if (format > kFormat) {
+  if (format > kRulesFormat) {
     return incompatible(fmt::format("{}: format {} is newer than this mgtune", file, format));
   }
   MGTUNE_TRY(root.expect_keys(

@@ -13,7 +13,7 @@
 namespace mgtune {
 namespace {
 
-constexpr std::int64_t kFormat = 1;
+constexpr std::int64_t kTableFormat = 1;
 
 Result<std::string> read_build(const JsonCursor& build) {
   MGTUNE_ASSIGN(std::string word, build.string());
@@ -90,11 +90,11 @@ Result<std::vector<JsonCursor>> tables_of(const JsonCursor& root) {
   }
   MGTUNE_ASSIGN(const std::int64_t format,
                 root.at("format").integer(1, std::numeric_limits<std::int64_t>::max()));
-  if (format > kFormat) {
+  if (format > kTableFormat) {
     return incompatible(root.at("format")
                             .error("format " + std::to_string(format) +
                                    " is newer than this mgtune, which reads format " +
-                                   std::to_string(kFormat))
+                                   std::to_string(kTableFormat))
                             .message());
   }
   MGTUNE_TRY(root.expect_keys({"format", "tables"}));

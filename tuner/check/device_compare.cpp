@@ -14,7 +14,7 @@ namespace mgtune {
 namespace {
 
 // As kernels/common/compare.cu has them.
-constexpr std::uint32_t kThreads = 256;
+constexpr std::uint32_t kCompareThreads = 256;
 struct BlockDifferences {
   double squared_difference, squared_reference, worst;
   std::int64_t compared, finiteness;
@@ -23,14 +23,14 @@ static_assert(sizeof(BlockDifferences) == 40);
 
 static_assert(sizeof(GuardedBuffer::Band) == 24);
 
-constexpr std::uint32_t kBlocks = 512;
+constexpr std::uint32_t kCompareBlocks = 512;
 
 std::string kernel_name(DType dtype) {
   return "compare_with_reference<" + std::string(cuda_name(dtype)) + ">";
 }
 
-constexpr std::size_t kNumberBytes = kBlocks * sizeof(std::uint64_t);
-constexpr std::size_t kDifferenceBytes = kBlocks * sizeof(BlockDifferences);
+constexpr std::size_t kNumberBytes = kCompareBlocks * sizeof(std::uint64_t);
+constexpr std::size_t kDifferenceBytes = kCompareBlocks * sizeof(BlockDifferences);
 
 DifferenceSums sum_of(std::span<const BlockDifferences> blocks) {
   DifferenceSums sums;
@@ -80,8 +80,10 @@ Result<DeviceCompare::Bands> DeviceCompare::upload(
 }
 
 Status DeviceCompare::launch(const Kernel* kernel, std::vector<void*> args) const {
-  return device_->launch(
-      {.kernel = kernel, .grid = {kBlocks, 1, 1}, .block = {kThreads, 1, 1}, .args = args.data()});
+  return device_->launch({.kernel = kernel,
+                          .grid = {kCompareBlocks, 1, 1},
+                          .block = {kCompareThreads, 1, 1},
+                          .args = args.data()});
 }
 
 Status DeviceCompare::has_room(std::size_t asked, std::size_t most) const {
@@ -124,21 +126,22 @@ Status DeviceCompare::ask_changes(const Bands& bands) {
 Result<DeviceCompare::Answers> DeviceCompare::read() {
   MGTUNE_TRY(device_->synchronize(nullptr));
   Answers answers;
-  std::vector<std::uint64_t> numbers(numbers_ * kBlocks);
+  std::vector<std::uint64_t> numbers(numbers_ * kCompareBlocks);
   if (!numbers.empty()) {
     MGTUNE_TRY(device_->copy_to_host(numbers.data(), blocks_.data(), numbers_ * kNumberBytes));
   }
-  for (auto at = numbers.begin(); at != numbers.end(); at += kBlocks) {
-    answers.numbers.push_back(std::accumulate(at, at + kBlocks, std::uint64_t{0}));
+  for (auto at = numbers.begin(); at != numbers.end(); at += kCompareBlocks) {
+    answers.numbers.push_back(std::accumulate(at, at + kCompareBlocks, std::uint64_t{0}));
   }
-  std::vector<BlockDifferences> differences(differences_ * kBlocks);
+  std::vector<BlockDifferences> differences(differences_ * kCompareBlocks);
   if (!differences.empty()) {
     const auto* const first =
         static_cast<const unsigned char*>(blocks_.data()) + most_numbers_ * kNumberBytes;
     MGTUNE_TRY(device_->copy_to_host(differences.data(), first, differences_ * kDifferenceBytes));
   }
   for (std::size_t i = 0; i < differences_; ++i) {
-    answers.differences.push_back(sum_of(std::span(differences).subspan(i * kBlocks, kBlocks)));
+    answers.differences.push_back(
+        sum_of(std::span(differences).subspan(i * kCompareBlocks, kCompareBlocks)));
   }
   forget();
   return answers;

@@ -82,7 +82,7 @@ bool is_ignored(int signal) {
   return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kTimeToDie{300};
 constexpr std::uintmax_t kQuicklyChecked = 64 << 20;  // opening reads the whole file: some 100 ms
@@ -122,9 +122,9 @@ bool collect_the_dead() {
 // Kills and collects every process that descends from this one. Some may still exist after
 // kTimeToDie, for example because the kernel waits for a device.
 void end_descendants() {
-  const Clock::time_point deadline = Clock::now() + kTimeToDie;
+  const SteadyClock::time_point deadline = SteadyClock::now() + kTimeToDie;
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // children of killed processes become children of this one
-  while (collect_the_dead() && Clock::now() < deadline) {
+  while (collect_the_dead() && SteadyClock::now() < deadline) {
     for (const pid_t child : children()) ::kill(child, SIGKILL);
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }

@@ -10,7 +10,7 @@ namespace {
 
 // Variants that need too much memory are neighbours in a space. After this many suspects in a row
 // we take it that the machine has no memory left.
-constexpr int kMaxSuspects = 8;
+constexpr int kMaxSuspectsInARow = 8;
 
 // Per worker. More than these do not wait for one probe.
 constexpr std::size_t kMaxUnproven = 16;
@@ -130,7 +130,7 @@ void CompilePool::feed() {
 }
 
 Status CompilePool::suspect(WorkerProcess::Finished failed, Slot& slot) {
-  if (++suspects_in_a_row_ == kMaxSuspects) {
+  if (++suspects_in_a_row_ == kMaxSuspectsInARow) {
     suspects_in_a_row_ = 0;
     suspects_.clear();
     return end_of_sweep(failed.request, failed.reply);

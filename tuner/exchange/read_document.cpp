@@ -15,7 +15,7 @@ namespace mgtune {
 namespace {
 
 // The largest recording that is published (22,000 configurations with 32 samples each) has 60 MB.
-constexpr std::size_t kMaxBytes = std::size_t{512} << 20U;
+constexpr std::size_t kMaxDocumentBytes = std::size_t{512} << 20U;
 
 // No search needs these members, which are nine tenths of a recording: single samples, time stamps
 // and the tuner's own times.
@@ -109,11 +109,11 @@ class Seen {
 Result<std::string> read_document(FileSystem& files, const std::string& path) {
   MGTUNE_ASSIGN(std::string text, files.read_file(path));
   if (is_gzip(text)) {
-    Result<std::string> unpacked = gunzip(text, kMaxBytes);
+    Result<std::string> unpacked = gunzip(text, kMaxDocumentBytes);
     if (!unpacked.ok()) return std::move(unpacked).take_status().with_context(path);
     return unpacked;
   }
-  if (text.size() > kMaxBytes) return corrupt(path + ": larger than 512 MiB");
+  if (text.size() > kMaxDocumentBytes) return corrupt(path + ": larger than 512 MiB");
   return text;
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/text.h"
 #include "device/gpu_catalog.h"
+#include "plan/absent_gpu.h"
 
 namespace mgtune {
 namespace {
@@ -16,17 +17,6 @@ constexpr std::int64_t kOldest = 70;
 // Of an architecture without a product in configs/gpus.
 constexpr std::int64_t kUsualSms = 100;
 constexpr std::int64_t kUsualL2Mb = 32;
-
-// Bytes of shared memory that a block may have, from the CUDA C++ Programming Guide's table of
-// compute capabilities.
-std::int64_t max_shared_bytes(std::int64_t capability) {
-  std::int64_t kib = 99;  // 8.6, 8.9, 12.0
-  if (capability == 70 || capability == 72) kib = 96;
-  if (capability == 75) kib = 64;
-  if (capability == 80 || capability == 87) kib = 163;
-  if (capability >= 90 && capability < 120) kib = 227;
-  return kib * 1024;
-}
 
 }  // namespace
 

@@ -6,7 +6,7 @@
 namespace mgtune {
 namespace {
 
-constexpr double kSmallestGain = 1e-6;  // of the mean cost: less is rounding
+constexpr double kSmallestFitGain = 1e-6;  // of the mean cost: less is rounding
 constexpr std::size_t kMaxExchanges = 50;
 
 class Exchange {
@@ -20,7 +20,7 @@ class Exchange {
             serves ? cost_of(table.loss(problems[p], v)) : cost_of(kUnservedLoss);
       }
     }
-    smallest_gain_ = kSmallestGain * static_cast<double>(problems.size());
+    smallest_gain_ = kSmallestFitGain * static_cast<double>(problems.size());
   }
 
   std::vector<std::size_t> choose(std::size_t count) {

@@ -19,7 +19,7 @@ constexpr std::int64_t kFormat = 1;
 // A task needs some time for its start and its default variants, and an estimate may be wrong.
 constexpr double kUsedShare = 0.6;
 
-Result<FleetGpu> read_gpu(const JsonCursor& json) {
+Result<FleetGpu> read_fleet_gpu(const JsonCursor& json) {
   FleetGpu gpu;
   MGTUNE_TRY(json.expect_keys({"name", "slurm", "tasks", "variants", "seconds"}, {}));
   MGTUNE_TRY(json.read("name", gpu.name));
@@ -45,7 +45,7 @@ Result<FleetPlan> read_plan(const JsonCursor& root) {
   MGTUNE_TRY(root.read("sweeps", plan.sweeps));
   MGTUNE_ASSIGN(const std::vector<JsonCursor> gpus, root.at("gpus").elements());
   for (const JsonCursor& json : gpus) {
-    MGTUNE_ASSIGN(FleetGpu gpu, read_gpu(json));
+    MGTUNE_ASSIGN(FleetGpu gpu, read_fleet_gpu(json));
     plan.gpus.push_back(std::move(gpu));
   }
   return plan;

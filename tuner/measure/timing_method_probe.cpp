@@ -11,7 +11,7 @@ namespace mgtune {
 namespace {
 
 // Loading CUPTI takes 0.1 s; from a cold network file system some seconds.
-constexpr std::chrono::seconds kDeadline{20};
+constexpr std::chrono::seconds kProbeDeadline{20};
 
 TimingMethod without_cupti(const std::string& why) {
   return {"rotating_events", "CUPTI cannot be tried: " + why};
@@ -32,9 +32,10 @@ Result<TimingMethod> read_timing_method(const std::string& line) {
 
 Result<TimingMethod> probe_timing_method(const std::string& program) {
   MGTUNE_ASSIGN(ChildProcess child, ChildProcess::start({program, "worker", "method"}));
-  const Result<std::string> line = child.read_line(std::chrono::steady_clock::now() + kDeadline);
+  const Result<std::string> line =
+      child.read_line(std::chrono::steady_clock::now() + kProbeDeadline);
   if (line.status().code() == StatusCode::timeout) {
-    return without_cupti("no answer in " + std::to_string(kDeadline.count()) + " s");
+    return without_cupti("no answer in " + std::to_string(kProbeDeadline.count()) + " s");
   }
   if (!line.ok()) {
     const std::string end = child.end_description();

@@ -6,28 +6,15 @@
 #include "device/registry.h"
 
 namespace mgtune {
-namespace {
 
-// Bytes of shared memory that a block may have with opt-in, by compute capability (CUDA C++
-// Programming Guide, technical specifications per compute capability).
 std::int64_t max_shared_bytes(std::int64_t capability) {
-  constexpr std::int64_t kKiB = 1024;
-  switch (capability) {
-    case 75:
-      return 64 * kKiB;
-    case 80:
-    case 87:
-      return 163 * kKiB;
-    case 86:
-    case 89:
-    case 120:
-      return 99 * kKiB;
-    default:
-      return 227 * kKiB;  // 90 and later
-  }
+  std::int64_t kib = 99;  // 8.6, 8.9, 12.0
+  if (capability == 70 || capability == 72) kib = 96;
+  if (capability == 75) kib = 64;
+  if (capability == 80 || capability == 87) kib = 163;
+  if (capability >= 90 && capability < 120) kib = 227;
+  return kib * 1024;
 }
-
-}  // namespace
 
 DeviceInfo device_of(const GpuProduct& product) {
   const std::string_view number = std::string_view(product.arch).substr(sizeof("sm_") - 1);

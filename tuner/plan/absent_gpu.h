@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,10 @@
 #include "device/gpu_catalog.h"
 
 namespace mgtune {
+
+// Bytes of shared memory that a block may have with opt-in, from the CUDA C++ Programming Guide's
+// table of compute capabilities.
+std::int64_t max_shared_bytes(std::int64_t capability);
 
 // The limits of a product, from its data sheet and its architecture. The id is "".
 DeviceInfo device_of(const GpuProduct& product);

@@ -14,7 +14,7 @@
 namespace mgtune {
 namespace {
 
-using Words = std::map<std::string, std::string>;
+using ProblemWords = std::map<std::string, std::string>;
 
 // How many problems a request may try to bind, over all combinations of dtypes. It takes a second.
 constexpr std::int64_t kMaxCombinations = 100'000;
@@ -38,11 +38,11 @@ Result<std::vector<DType>> open_dtypes(const Operator& op, const DTypeVariable& 
                           " in " + list_text(variable.values, ", "));
 }
 
-// Words with each combination of the dtypes that they leave open, one after the other, the last
-// variable fastest. There may be more combinations than a list can hold.
+// ProblemWords with each combination of the dtypes that they leave open, one after the other, the
+// last variable fastest. There may be more combinations than a list can hold.
 class DTypeCombinations {
  public:
-  static Result<DTypeCombinations> make(const Operator& op, const Words& words,
+  static Result<DTypeCombinations> make(const Operator& op, const ProblemWords& words,
                                         const std::vector<DType>& asked) {
     DTypeCombinations all;
     all.words_ = words;
@@ -55,7 +55,7 @@ class DTypeCombinations {
     return all;
   }
 
-  const Words& words() const { return words_; }
+  const ProblemWords& words() const { return words_; }
 
   bool advance() {  // false: this was the last
     for (auto variable = open_.rbegin(); variable != open_.rend(); ++variable) {
@@ -72,7 +72,7 @@ class DTypeCombinations {
     std::vector<DType> dtypes;
     std::size_t place = 0;
   };
-  Words words_;
+  ProblemWords words_;
   std::vector<Open> open_;
 };
 
@@ -86,7 +86,7 @@ Status too_many_combinations(const Operator& op) {
 }
 
 // Whether `words` fix every dtype of the operator, and none to one of `asked`.
-bool contradicts(const Operator& op, const Words& words, const std::vector<DType>& asked) {
+bool contradicts(const Operator& op, const ProblemWords& words, const std::vector<DType>& asked) {
   const auto misses = [&](const DTypeVariable& variable) {
     const auto word = words.find(variable.name);
     if (word == words.end()) return variable.default_slot.has_value();  // as another decides
@@ -97,8 +97,8 @@ bool contradicts(const Operator& op, const Words& words, const std::vector<DType
 }
 
 // The words of a mapping for one token count: dims are expressions over the model's fields.
-Result<Words> evaluate_mapping(const Operator& op, const ProblemValues& mapping,
-                               const ModelShapes& model, std::int64_t tokens) {
+Result<ProblemWords> evaluate_mapping(const Operator& op, const ProblemValues& mapping,
+                                      const ModelShapes& model, std::int64_t tokens) {
   Scope scope;
   Slots values;
   const auto declare = [&](const std::string& name, std::int64_t value) -> Status {
@@ -110,7 +110,7 @@ Result<Words> evaluate_mapping(const Operator& op, const ProblemValues& mapping,
   MGTUNE_TRY(declare("tokens", tokens));
   for (const auto& [name, value] : model.fields) MGTUNE_TRY(declare(name, value));
 
-  Words words;
+  ProblemWords words;
   for (const auto& [name, text] : mapping) {
     words[name] = text;
     if (std::ranges::find(op.dims, name, &Dim::name) == op.dims.end()) continue;
@@ -121,15 +121,15 @@ Result<Words> evaluate_mapping(const Operator& op, const ProblemValues& mapping,
   return words;
 }
 
-Result<std::vector<Words>> words_of_model(const Operator& op, const ModelShapes& model) {
+Result<std::vector<ProblemWords>> words_of_model(const Operator& op, const ModelShapes& model) {
   if (op.model_problems.empty()) {
     return invalid_argument(op.place("/problems/model") + ": " + op.full_name() +
                             " does not say which problems a model brings; use --problem");
   }
-  std::vector<Words> all;
+  std::vector<ProblemWords> all;
   for (const ProblemValues& mapping : op.model_problems) {
     for (const std::int64_t tokens : model.tokens) {
-      Result<Words> words = evaluate_mapping(op, mapping, model, tokens);
+      Result<ProblemWords> words = evaluate_mapping(op, mapping, model, tokens);
       if (!words.ok()) {
         return std::move(words).take_status().with_context(op.place("/problems/model") + ", for " +
                                                            model.name);
@@ -140,18 +140,19 @@ Result<std::vector<Words>> words_of_model(const Operator& op, const ModelShapes&
   return all;
 }
 
-Result<std::vector<Words>> words_of_recording(const Operator& op, const RecordedShapes& recorded) {
-  std::vector<Words> all;
+Result<std::vector<ProblemWords>> words_of_recording(const Operator& op,
+                                                     const RecordedShapes& recorded) {
+  std::vector<ProblemWords> all;
   const auto problems = recorded.find(op.full_name());
   if (problems == recorded.end()) return all;
   for (const std::string& text : problems->second) {
-    MGTUNE_ASSIGN(Words words, parse_assignments(text));
+    MGTUNE_ASSIGN(ProblemWords words, parse_assignments(text));
     all.push_back(std::move(words));
   }
   return all;
 }
 
-Result<std::vector<Words>> words_of_operator(const Operator& op, DeviceKind device) {
+Result<std::vector<ProblemWords>> words_of_operator(const Operator& op, DeviceKind device) {
   const bool emulation = device == DeviceKind::cpu;
   const auto& problems = emulation ? op.emulation_problems : op.problems;
   if (!problems.empty()) return problems;
@@ -159,11 +160,11 @@ Result<std::vector<Words>> words_of_operator(const Operator& op, DeviceKind devi
                           op.full_name() + " has no problems for this device; use --problem");
 }
 
-Result<std::vector<Words>> asked_words(const Operator& op, const ProblemRequest& request,
-                                       DeviceKind device) {
-  std::vector<Words> all;
+Result<std::vector<ProblemWords>> asked_words(const Operator& op, const ProblemRequest& request,
+                                              DeviceKind device) {
+  std::vector<ProblemWords> all;
   for (const std::string& text : request.problems) {
-    MGTUNE_ASSIGN(Words words, parse_assignments(text));
+    MGTUNE_ASSIGN(ProblemWords words, parse_assignments(text));
     if (contradicts(op, words, request.dtypes)) {
       return invalid_argument("--dtype " + list_text(request.dtypes) + " contradicts --problem " +
                               text + ", which names its dtypes itself");
@@ -171,11 +172,11 @@ Result<std::vector<Words>> asked_words(const Operator& op, const ProblemRequest&
     all.push_back(std::move(words));
   }
   if (!all.empty() && !request.model.has_value() && !request.recorded.has_value()) return all;
-  MGTUNE_ASSIGN(std::vector<Words> brought,
+  MGTUNE_ASSIGN(std::vector<ProblemWords> brought,
                 request.recorded.has_value() ? words_of_recording(op, *request.recorded)
                 : request.model.has_value()  ? words_of_model(op, *request.model)
                                              : words_of_operator(op, device));
-  std::erase_if(brought, [&](const Words& w) { return contradicts(op, w, request.dtypes); });
+  std::erase_if(brought, [&](const ProblemWords& w) { return contradicts(op, w, request.dtypes); });
   all.insert(all.end(), brought.begin(), brought.end());
   if (!all.empty()) return all;
   return invalid_argument("--dtype " + list_text(request.dtypes) + ": no problem of " +
@@ -183,7 +184,7 @@ Result<std::vector<Words>> asked_words(const Operator& op, const ProblemRequest&
 }
 
 // What to say if binding `words` failed with `failure`: for a dim without a value, how to give it.
-Status explain_failure(const Operator& op, const Words& words, Status failure) {
+Status explain_failure(const Operator& op, const ProblemWords& words, Status failure) {
   const std::vector<std::string> known = problem_words(op);
   const bool all_known = std::ranges::all_of(
       words, [&](const auto& word) { return std::ranges::find(known, word.first) != known.end(); });
@@ -207,8 +208,8 @@ Status for_each_problem(const std::vector<const Operator*>& operators,
                         const ProblemRequest& request, DeviceKind device, const Visit& visit) {
   std::int64_t tried = 0;
   for (const Operator* op : operators) {
-    MGTUNE_ASSIGN(const std::vector<Words> asked, asked_words(*op, request, device));
-    for (const Words& words : asked) {
+    MGTUNE_ASSIGN(const std::vector<ProblemWords> asked, asked_words(*op, request, device));
+    for (const ProblemWords& words : asked) {
       MGTUNE_ASSIGN(auto combinations, DTypeCombinations::make(*op, words, request.dtypes));
       Status refusal;  // of the first combination
       bool any = false;

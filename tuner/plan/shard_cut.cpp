@@ -18,10 +18,10 @@ namespace {
 constexpr double kNothing = 1e-9;
 
 // The place of a variant in its group: the default first, then every design spread evenly.
-struct Place {
+struct CutPlace {
   double position = -1;
   std::uint64_t index = 0;
-  auto operator<=>(const Place&) const = default;  // NOLINT(modernize-use-nullptr)
+  auto operator<=>(const CutPlace&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 // The admissible points of a problem, by design.
@@ -79,7 +79,7 @@ Result<ShardCut> ShardCut::make(std::vector<PlannedProblem> problems, DeviceKind
 Status ShardCut::add_group(const std::vector<std::size_t>& group, DeviceKind device,
                            std::int64_t compilers) {
   std::map<std::uint64_t, std::vector<std::size_t>> problems_of;  // by point
-  std::map<std::uint64_t, Place> places;
+  std::map<std::uint64_t, CutPlace> places;
   std::vector<std::vector<std::uint64_t>> of_designs;
   for (const std::size_t problem : group) {
     std::vector<std::vector<std::uint64_t>> points = list_points(problems_[problem].space);
@@ -115,11 +115,11 @@ Status ShardCut::add_group(const std::vector<std::size_t>& group, DeviceKind dev
     const auto place = places.find(planned.space.index(ladder.front()));
     if (place != places.end()) place->second.position = -1;
   }
-  std::vector<Place> order;
+  std::vector<CutPlace> order;
   order.reserve(places.size());
   for (const auto& [index, place] : places) order.push_back(place);
   std::ranges::sort(order);
-  for (const Place& place : order) {
+  for (const CutPlace& place : order) {
     double compile = compile_seconds;
     for (const std::size_t problem : problems_of[place.index]) {
       const auto i = static_cast<std::size_t>(std::ranges::find(group, problem) - group.begin());

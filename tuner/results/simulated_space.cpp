@@ -27,7 +27,7 @@ std::string space_name(const std::string& path) {
   return name;
 }
 
-using Words = std::map<std::string, std::string>;
+using ProblemWords = std::map<std::string, std::string>;
 
 using Group = std::tuple<std::string, std::int64_t, std::string>;  // problem, GPU, method
 
@@ -58,7 +58,7 @@ double time_of_row(const OutcomeView& row) {
   return has_time ? row.measurement->median_ns : 0;
 }
 
-Result<SimulatedSpace> simulated(const Operator& op, const Words& words,
+Result<SimulatedSpace> simulated(const Operator& op, const ProblemWords& words,
                                  const std::vector<OutcomeView>& rows, std::string name) {
   MGTUNE_ASSIGN(const Problem problem, bind_problem(op, words));
   return swept_space(std::move(name), problem, device_of(rows.front().gpu).limits, rows);
@@ -137,7 +137,7 @@ Result<SimulatedSpace> swept_space(std::string name, const Problem& problem,
 
 Status check_swept_filter(Catalog& catalog, const ResultFilter& filter) {
   MGTUNE_ASSIGN(const std::vector<const Operator*> operators, catalog.find(filter.kernel));
-  MGTUNE_ASSIGN(const Words wanted, parse_assignments(filter.problem));
+  MGTUNE_ASSIGN(const ProblemWords wanted, parse_assignments(filter.problem));
   Names names;
   for (const Operator* op : operators) names.merge(problem_names(catalog, op->full_name()));
   return check_problem(wanted, names);
@@ -152,7 +152,7 @@ Result<SweptSpaces> spaces_of_store(Store& store, Catalog& catalog, const Result
     MGTUNE_ASSIGN(const std::vector<OutcomeView> rows, store.outcomes(0, op->full_name()));
     for (const auto& [group, of_group] : by_problem(rows)) {
       const auto& [problem, gpu, method] = group;
-      MGTUNE_ASSIGN(const Words of_problem, parse_assignments(problem));
+      MGTUNE_ASSIGN(const ProblemWords of_problem, parse_assignments(problem));
       if (!selection.wants(op->full_name(), of_group.front().gpu, problem)) continue;
       const std::string name = fmt::format("{} {} on {}, {}", op->full_name(), problem,
                                            of_group.front().gpu.model, method);

@@ -22,7 +22,7 @@ bool is_device_header(std::string_view name) {
 }
 
 constexpr const char* kLimits = "#include <mg/limits.cuh>";
-constexpr const char* kShared = "#include <mg/shared.cuh>";
+constexpr const char* kSharedInclude = "#include <mg/shared.cuh>";
 
 // What <mg/limits.cuh> defines.
 bool is_of_limits(const CudaToken& token) {
@@ -74,7 +74,7 @@ class HostParts {
   // Each takes the line of an include that was removed. Those that find none come in front.
   void add_includes() {
     std::vector<std::string> missing;
-    if (!find_dynamic_shared(source_).empty()) missing.emplace_back(kShared);
+    if (!find_dynamic_shared(source_).empty()) missing.emplace_back(kSharedInclude);
     if (std::ranges::any_of(source_.tokens, is_of_limits)) missing.emplace_back(kLimits);
     std::erase_if(missing, [this](const std::string& include) {
       return source_.text.find(include) != std::string::npos;

@@ -12,98 +12,98 @@
 namespace mgtune {
 namespace {
 
-using Names = std::set<std::string, std::less<>>;
+using NameSet = std::set<std::string, std::less<>>;
 
 // Names of the language, of CUDA and of the C library that stand for values or types.
 bool is_known_name(const std::string& name) {
-  static const Names kNames = {"alignas",
-                               "alignof",
-                               "auto",
-                               "bool",
-                               "break",
-                               "case",
-                               "char",
-                               "class",
-                               "const",
-                               "const_cast",
-                               "constexpr",
-                               "continue",
-                               "decltype",
-                               "default",
-                               "delete",
-                               "do",
-                               "double",
-                               "dynamic_cast",
-                               "else",
-                               "enum",
-                               "explicit",
-                               "extern",
-                               "false",
-                               "float",
-                               "for",
-                               "goto",
-                               "if",
-                               "inline",
-                               "int",
-                               "long",
-                               "namespace",
-                               "new",
-                               "noexcept",
-                               "nullptr",
-                               "operator",
-                               "private",
-                               "public",
-                               "register",
-                               "reinterpret_cast",
-                               "restrict",
-                               "return",
-                               "short",
-                               "signed",
-                               "sizeof",
-                               "static",
-                               "static_assert",
-                               "static_cast",
-                               "struct",
-                               "switch",
-                               "template",
-                               "this",
-                               "true",
-                               "typedef",
-                               "typename",
-                               "union",
-                               "unsigned",
-                               "using",
-                               "void",
-                               "volatile",
-                               "while",
-                               "threadIdx",
-                               "blockIdx",
-                               "blockDim",
-                               "gridDim",
-                               "warpSize",
-                               "INFINITY",
-                               "NAN",
-                               "NULL",
-                               "FLT_MAX",
-                               "FLT_MIN",
-                               "FLT_EPSILON",
-                               "DBL_MAX",
-                               "DBL_MIN",
-                               "INT_MAX",
-                               "INT_MIN",
-                               "UINT_MAX",
-                               "LONG_MAX",
-                               "M_PI",
-                               "HUGE_VALF",
-                               "size_t",
-                               "half",
-                               "half2",
-                               "uint",
-                               "uchar",
-                               "dim3",
-                               "asm",
-                               "std",
-                               "mg"};
+  static const NameSet kNames = {"alignas",
+                                 "alignof",
+                                 "auto",
+                                 "bool",
+                                 "break",
+                                 "case",
+                                 "char",
+                                 "class",
+                                 "const",
+                                 "const_cast",
+                                 "constexpr",
+                                 "continue",
+                                 "decltype",
+                                 "default",
+                                 "delete",
+                                 "do",
+                                 "double",
+                                 "dynamic_cast",
+                                 "else",
+                                 "enum",
+                                 "explicit",
+                                 "extern",
+                                 "false",
+                                 "float",
+                                 "for",
+                                 "goto",
+                                 "if",
+                                 "inline",
+                                 "int",
+                                 "long",
+                                 "namespace",
+                                 "new",
+                                 "noexcept",
+                                 "nullptr",
+                                 "operator",
+                                 "private",
+                                 "public",
+                                 "register",
+                                 "reinterpret_cast",
+                                 "restrict",
+                                 "return",
+                                 "short",
+                                 "signed",
+                                 "sizeof",
+                                 "static",
+                                 "static_assert",
+                                 "static_cast",
+                                 "struct",
+                                 "switch",
+                                 "template",
+                                 "this",
+                                 "true",
+                                 "typedef",
+                                 "typename",
+                                 "union",
+                                 "unsigned",
+                                 "using",
+                                 "void",
+                                 "volatile",
+                                 "while",
+                                 "threadIdx",
+                                 "blockIdx",
+                                 "blockDim",
+                                 "gridDim",
+                                 "warpSize",
+                                 "INFINITY",
+                                 "NAN",
+                                 "NULL",
+                                 "FLT_MAX",
+                                 "FLT_MIN",
+                                 "FLT_EPSILON",
+                                 "DBL_MAX",
+                                 "DBL_MIN",
+                                 "INT_MAX",
+                                 "INT_MIN",
+                                 "UINT_MAX",
+                                 "LONG_MAX",
+                                 "M_PI",
+                                 "HUGE_VALF",
+                                 "size_t",
+                                 "half",
+                                 "half2",
+                                 "uint",
+                                 "uchar",
+                                 "dim3",
+                                 "asm",
+                                 "std",
+                                 "mg"};
   return kNames.contains(name) || name.starts_with("__") || name.starts_with("CUDART_") ||
          name.starts_with("cuda") || name.ends_with("_t");
 }
@@ -114,20 +114,20 @@ bool is_mark(const CudaSource& source, std::size_t token) {
 
 // Keywords after which a name is used, not declared.
 bool is_use_keyword(const std::string& word) {
-  static const Names kUses = {"return", "else", "case", "goto", "sizeof", "do", "throw", "new"};
+  static const NameSet kUses = {"return", "else", "case", "goto", "sizeof", "do", "throw", "new"};
   return kUses.contains(word);
 }
 
 bool begins_type(const std::string& word) {
-  static const Names kTypes = {"int",    "float", "double", "char",   "bool",      "unsigned",
-                               "long",   "short", "signed", "size_t", "auto",      "const",
-                               "half",   "half2", "uint",   "uchar",  "constexpr", "float2",
-                               "float4", "int2",  "int4",   "enum"};
+  static const NameSet kTypes = {"int",    "float", "double", "char",   "bool",      "unsigned",
+                                 "long",   "short", "signed", "size_t", "auto",      "const",
+                                 "half",   "half2", "uint",   "uchar",  "constexpr", "float2",
+                                 "float4", "int2",  "int4",   "enum"};
   return kTypes.contains(word) || word.ends_with("_t");
 }
 
 // A name after a type, or in a list such as int i = 0, j = 1;
-void add_declared_names(const CudaSource& source, Names& names) {
+void add_declared_names(const CudaSource& source, NameSet& names) {
   for (std::size_t i = 0; i + 1 < source.tokens.size(); ++i) {
     const CudaToken& token = source.tokens[i];
     if (!source.is_word(i)) continue;
@@ -208,9 +208,9 @@ bool in_capitals(const std::string& name) {
 
 // The first use of each name that nothing declares, in the kernel; names in capitals in the whole
 // file, because the kernel may call functions of it.
-void add_undefined_names(const CudaSource& source, const KernelPlace& place, const Names& declared,
-                         std::vector<OpenName>& names) {
-  Names seen;
+void add_undefined_names(const CudaSource& source, const KernelPlace& place,
+                         const NameSet& declared, std::vector<OpenName>& names) {
+  NameSet seen;
   for (std::size_t i = 0; i + 1 < source.tokens.size(); ++i) {
     const CudaToken& token = source.tokens[i];
     const bool inside = i > place.body && i < place.end;
@@ -230,7 +230,7 @@ void add_undefined_names(const CudaSource& source, const KernelPlace& place, con
 }
 
 // A macro may use other names: #define TILE_SIZE (BLOCK * WORK).
-void add_names_in_macros(const CudaSource& source, const Names& declared,
+void add_names_in_macros(const CudaSource& source, const NameSet& declared,
                          std::vector<OpenName>& names) {
   for (const CudaDirective& directive : source.directives) {
     const bool condition = directive.name == "if" || directive.name == "elif";
@@ -261,7 +261,7 @@ bool uses(const CudaSource& source, const std::string& name) {
 }
 
 bool is_assignment(const CudaSource& source, std::size_t token, bool& reads) {
-  static const Names kCompound = {"+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "++", "--"};
+  static const NameSet kCompound = {"+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "++", "--"};
   if (source.is(token, "=")) return true;
   reads = is_mark(source, token) && kCompound.contains(source.tokens[token].text);
   return reads;
@@ -276,7 +276,7 @@ bool is_axis(const CudaSource& source, std::size_t i, std::string_view variable,
 
 std::vector<OpenName> find_open_names(const CudaSource& source, const KernelPlace& place,
                                       const KernelSignature& signature) {
-  Names declared;
+  NameSet declared;
   std::vector<OpenName> names;
   for (const Macro& macro : find_macros(source)) {
     declared.insert(macro.open.name);

@@ -40,7 +40,7 @@ constexpr std::size_t kMeasuredEverywhere = 24;
 constexpr std::chrono::seconds kLongest = std::chrono::hours(24);
 
 // Emulation takes about 0.1 s for each MiB that a problem moves, times the launches of a check.
-constexpr std::int64_t kEmulatedBytesPerSecond = 1 << 20;
+constexpr std::int64_t kCheckedBytesPerSecondEmulated = 1 << 20;
 
 // On a GPU, comparing on the host takes the longest: about 2 s for a variant of rmsnorm.forward
 // 8192 x 8192 in bf16 (268 MB), on a machine with an H200. This is an eighth of that speed.
@@ -347,8 +347,9 @@ std::optional<std::int64_t> max_evaluations(const SweepOptions& options,
 Result<std::chrono::milliseconds> measure_deadline(DeviceKind device, const Problem& problem) {
   MGTUNE_ASSIGN(const std::int64_t bytes, problem.op->bytes.evaluate(problem.slots));
   const bool emulated = device == DeviceKind::cpu;
-  const std::chrono::seconds extra(std::max<std::int64_t>(bytes, 0) /
-                                   (emulated ? kEmulatedBytesPerSecond : kCheckedBytesPerSecond));
+  const std::chrono::seconds extra(
+      std::max<std::int64_t>(bytes, 0) /
+      (emulated ? kCheckedBytesPerSecondEmulated : kCheckedBytesPerSecond));
   return std::chrono::milliseconds(
       std::min((emulated ? kEmulatedDeadline : kMeasureDeadline) + extra, kLongest));
 }

@@ -11,7 +11,7 @@
 namespace mgtune {
 namespace {
 
-constexpr std::int64_t kMaxBytes = std::int64_t{1} << 62;
+constexpr std::int64_t kMaxTensorBytes = std::int64_t{1} << 62;
 
 Result<std::vector<std::int64_t>> evaluate_all(const std::vector<Expression>& expressions,
                                                const Slots& slots, const std::string& what) {
@@ -28,11 +28,11 @@ Result<std::vector<std::int64_t>> evaluate_all(const std::vector<Expression>& ex
   return values;
 }
 
-// Saturates at kMaxBytes, which no tensor reaches.
+// Saturates at kMaxTensorBytes, which no tensor reaches.
 std::int64_t capped_product(std::int64_t a, std::int64_t b) {
   std::int64_t product = 0;
-  if (__builtin_mul_overflow(a, b, &product)) return kMaxBytes;
-  return std::min(product, kMaxBytes);
+  if (__builtin_mul_overflow(a, b, &product)) return kMaxTensorBytes;
+  return std::min(product, kMaxTensorBytes);
 }
 
 Status measure_extent(TensorLayout& layout) {
@@ -46,9 +46,9 @@ Status measure_extent(TensorLayout& layout) {
   layout.span = 1;
   for (std::size_t axis = 0; axis < layout.shape.size(); ++axis) {
     const std::int64_t reach = capped_product(layout.shape[axis] - 1, layout.strides[axis]);
-    layout.span = std::min(layout.span + reach, kMaxBytes);
+    layout.span = std::min(layout.span + reach, kMaxTensorBytes);
   }
-  const std::int64_t limit = kMaxBytes / size_in_bytes(layout.dtype);
+  const std::int64_t limit = kMaxTensorBytes / size_in_bytes(layout.dtype);
   if (layout.count >= limit || layout.span >= limit) {
     return invalid_argument(fmt::format("tensor {} of shape [{}] is too large", layout.name,
                                         fmt::join(layout.shape, ", ")));

@@ -173,8 +173,8 @@ TEST(HostCompiler, ErrorsInHeadersAndNameExpressionsAreNamedToo) {
 
   const SourceTree good = good_family();
   EXPECT_THAT(failure(good, {"shrink<float, 3>"}).message(),
-              AllOf(HasSubstr("kernel shrink<float, 3>:1:"), HasSubstr("error: ")));
-  EXPECT_THAT(failure(good, {"scale<float>"}).message(), HasSubstr("kernel scale<float>:1:"));
+              AllOf(HasSubstr("<kernel shrink<float, 3>>:1:"), HasSubstr("error: ")));
+  EXPECT_THAT(failure(good, {"scale<float>"}).message(), HasSubstr("<kernel scale<float>>:1:"));
 }
 
 TEST(HostCompiler, LongErrorsAreCut) {

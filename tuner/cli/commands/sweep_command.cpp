@@ -27,7 +27,7 @@
 namespace mgtune {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kToStart{10};   // the process that serves the page
 constexpr std::chrono::seconds kToFinish{10};  // so that browsers get the last document
@@ -45,7 +45,7 @@ struct WatchPage {
     std::vector<std::string> command = {program, "watch", "--db", database};
     if (!kernel.empty()) command.insert(command.end(), {"--kernel", kernel});
     MGTUNE_ASSIGN(ChildProcess process, ChildProcess::start(command));
-    Result<std::string> url = process.read_line(Clock::now() + kToStart);
+    Result<std::string> url = process.read_line(SteadyClock::now() + kToStart);
     if (url.ok()) return WatchPage{std::move(process), *std::move(url)};
     const std::string why = process.read_error_output();
     return environment_error("the page for --watch does not start: " +
@@ -57,7 +57,7 @@ struct WatchPage {
   void finish() {
     if (!process.write_line("end").ok()) return;
     // The process writes nothing more, so this returns when it ends.
-    static_cast<void>(process.read_line(Clock::now() + kToFinish));
+    static_cast<void>(process.read_line(SteadyClock::now() + kToFinish));
   }
 };
 
@@ -271,16 +271,16 @@ class SweepCommand final : public Command {
                                      const std::function<Status()>& on_locked) {
     SweepOptions options = plan.options;
     options.on_locked = on_locked;
-    const Clock::time_point start = Clock::now();
+    const SteadyClock::time_point start = SteadyClock::now();
     ProgressPrinter printer(std::cerr, progress_style(), terminal_columns(STDERR_FILENO, 80),
                             start);
     Result<SweepSummary> summary = run_sweep(
         options, plan.devices, plan.problems, store,
-        [&](const SweepProgress& progress) { printer.update(progress, Clock::now()); },
+        [&](const SweepProgress& progress) { printer.update(progress, SteadyClock::now()); },
         interrupted);
     printer.clear();
     if (!summary.ok()) return std::move(summary).take_status();
-    const std::chrono::duration<double> elapsed = Clock::now() - start;
+    const std::chrono::duration<double> elapsed = SteadyClock::now() - start;
     return FinishedSweep{&plan, *std::move(summary), elapsed.count()};
   }
 

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kGap = 64;
 constexpr std::size_t kAlignment = 1024;  // what <mg/shared.cuh> promises
-constexpr int kUnwritten = 0xff;
+constexpr int kUnwrittenByte = 0xff;
 
 }  // namespace
 
@@ -57,9 +57,9 @@ Status SharedMemory::reset(const SharedLayout& layout, std::size_t dynamic_bytes
   MGTUNE_POISON(arena_.get(), arena_bytes_);
   for (const SharedLayout::Array& array : layout.arrays()) {
     MGTUNE_UNPOISON(arena_.get() + array.offset, array.bytes);
-    std::memset(arena_.get() + array.offset, kUnwritten, array.bytes);
+    std::memset(arena_.get() + array.offset, kUnwrittenByte, array.bytes);
   }
-  std::memset(dynamic_.get(), kUnwritten, dynamic_bytes_);
+  std::memset(dynamic_.get(), kUnwrittenByte, dynamic_bytes_);
   return Status();
 }
 
