@@ -1,4 +1,4 @@
-#include "family/problem_check.h"
+#include "plan/problem_check.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "compiler/machine_code.h"
+#include "worker/machine_code.h"
 
 #include <elf.h>
 

@@ -1,4 +1,4 @@
-#include "system/child_process.h"
+#include "worker/child_process.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

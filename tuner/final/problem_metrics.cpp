@@ -1,4 +1,4 @@
-#include "family/problem_metrics.h"
+#include "final/problem_metrics.h"
 
 #include <algorithm>
 #include <optional>
