@@ -9,6 +9,7 @@
 
 #include "command/model_arguments.h"
 #include "core/text.h"
+#include "database/default_path.h"
 #include "device/device_lock.h"
 #include "device/registry.h"
 #include "generate/model_source.h"

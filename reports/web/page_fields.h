@@ -59,7 +59,7 @@ std::string page_columns() {
 }
 
 inline std::string page_fields_source() {
-  return "// Made by mgtune_page_fields from runtime/store/records.h. Do not edit.\n\n"
+  return "// Made by mgtune_page_fields from store/records.h. Do not edit.\n\n"
          "import { flag, number, numbers, object, orAbsent, text } from './decode';\n\n"
          "const kNoNumbers = new Float64Array();\n\n"
          "export const gpu = object({\n" +

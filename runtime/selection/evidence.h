@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "core/status.h"
+#include "database/pick.h"
 #include "family/problem.h"
 #include "family/variant.h"
 #include "selection/failed_variants.h"
 #include "selection/picks.h"
 #include "selection/rules.h"
-#include "store/views.h"
 
 namespace mgtune {
 

@@ -43,10 +43,6 @@ void FailedVariants::add(const std::vector<FailureView>& failures) {
   for (const FailureView& row : failures) add(row.gpu, row.op, row.variant, row.outcome);
 }
 
-void FailedVariants::add(const std::vector<OutcomeView>& outcomes) {
-  for (const OutcomeView& row : outcomes) add(row.gpu, row.op, row.variant, row.outcome);
-}
-
 std::optional<Outcome> FailedVariants::find(const GpuRecord& gpu, const std::string& op,
                                             const std::string& variant) const {
   if (gpus_.empty()) return std::nullopt;

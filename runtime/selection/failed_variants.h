@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "store/views.h"
+#include "database/pick.h"
 
 namespace mgtune {
 
@@ -25,7 +25,6 @@ class FailedVariants {
   void add(const GpuRecord& gpu, const std::string& op, const std::string& variant,
            Outcome outcome);
   void add(const std::vector<FailureView>& failures);
-  void add(const std::vector<OutcomeView>& outcomes);
 
   // How the variant failed; nullopt if it did not. `variant` may have its parameters in any order.
   std::optional<Outcome> find(const GpuRecord& gpu, const std::string& op,

@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
+#include "database/gpu_record.h"
 #include "device/device.h"
-#include "store/records.h"
 
 namespace mgtune {
 

@@ -12,9 +12,9 @@
 #include <tuple>
 #include <vector>
 
+#include "database/gpu_record.h"
 #include "family/problem.h"
 #include "family/variant.h"
-#include "store/records.h"
 
 namespace mgtune {
 

@@ -13,12 +13,12 @@
 #include <vector>
 
 #include "core/status.h"
+#include "database/gpu_record.h"
 #include "expression/expression.h"
 #include "family/catalog.h"
 #include "family/problem.h"
 #include "family/variant.h"
 #include "json/json_cursor.h"
-#include "store/records.h"
 
 namespace mgtune {
 

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "database/pick.h"
 #include "family/catalog.h"
 #include "family/operator.h"
 #include "selection/failed_variants.h"
-#include "store/views.h"
 
 namespace mgtune {
 

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "core/status.h"
+#include "database/pick.h"
 #include "family/catalog.h"
 #include "family/operator.h"
 #include "json/json_value.h"
-#include "store/views.h"
 #include "tables/read_tuned_table.h"
 
 namespace mgtune {

@@ -9,12 +9,13 @@
 #include <utility>
 
 #include "core/warn_once.h"
+#include "database/default_path.h"
+#include "database/read_picks.h"
 #include "json/json_cursor.h"
 #include "json/json_value.h"
 #include "pack/pack.h"
 #include "selection/variant_selection.h"
 #include "source/source_file.h"
-#include "store/store.h"
 #include "system/user_folders.h"
 #include "tables/read_tuned_table.h"
 
@@ -132,17 +133,11 @@ void leave_out_unusable(const std::string& path, const std::string& op, std::siz
 
 Result<TunedSource> read_rows(const std::string& path) {
   TunedSource source;
-  MGTUNE_ASSIGN(Store store, Store::open(path, Store::Mode::read_only));
-  MGTUNE_ASSIGN(source.rows, store.tuned());
-  MGTUNE_ASSIGN(const std::vector<FailureView> failures, store.failures());
-  source.failed.add(failures);
+  MGTUNE_ASSIGN(StoredPicks stored, read_picks(path));
+  source.rows = std::move(stored.picks);
+  source.failed.add(stored.failures);
   source.rules.add_folder(rules_folder_of(path));
   return source;
-}
-
-Result<std::vector<FailureView>> read_failures(const std::string& path) {
-  MGTUNE_ASSIGN(Store store, Store::open(path, Store::Mode::read_only));
-  return store.failures();
 }
 
 void judge_database(const std::string& path, Catalog& catalog, TunedSource& source) {
@@ -287,12 +282,12 @@ std::vector<FailureView> user_failures(std::vector<std::string>& notes) {
   const std::string folder = user_data_folder();
   if (folder.empty()) return {};
   const std::string path = folder + "/results.db";
-  Result<std::vector<FailureView>> failures = read_failures(path);
-  if (failures.ok()) return *std::move(failures);
-  if (failures.status().code() != StatusCode::not_found) {
+  Result<StoredPicks> stored = read_picks(path);
+  if (stored.ok()) return std::move(stored->failures);
+  if (stored.status().code() != StatusCode::not_found) {
     notes.push_back(
         fmt::format("{} cannot be read ({}), so variants that failed there are not excluded", path,
-                    failures.status().message()));
+                    stored.status().message()));
   }
   return {};
 }

@@ -19,6 +19,7 @@
 
 #include "build/build_supply.h"
 #include "core/status.h"
+#include "database/pick.h"
 #include "device/device.h"
 #include "family/catalog.h"
 #include "family/operator.h"
@@ -27,7 +28,6 @@
 #include "selection/usable_rows.h"
 #include "source/installed_tables.h"
 #include "source/rule_files.h"
-#include "store/views.h"
 #include "tables/read_tuned_table.h"
 
 namespace mgtune {

@@ -104,7 +104,7 @@ Result<const Operator*> checked_operator(const JsonCursor& name, Catalog& catalo
   return name.error(op.status().message() + "; --kernel FOLDER reads a family of your own");
 }
 
-Result<ImportedProblem> checked_problem(const JsonCursor& text, const Operator& op) {
+Result<ProblemRecord> checked_problem(const JsonCursor& text, const Operator& op) {
   MGTUNE_ASSIGN(const std::string words, read_text(text));
   const auto assignments = parse_assignments(words);
   if (!assignments.ok()) return text.error(assignments.status().message());
@@ -114,8 +114,8 @@ Result<ImportedProblem> checked_problem(const JsonCursor& text, const Operator& 
   if (!bytes.ok()) return text.error(bytes.status().message());
   const Result<std::int64_t> flops = op.flops.evaluate(problem->slots);
   if (!flops.ok()) return text.error(flops.status().message());
-  return ImportedProblem{op.full_name(), problem->text(), static_cast<double>(*bytes),
-                         static_cast<double>(*flops)};
+  return ProblemRecord{op.full_name(), problem->text(), static_cast<double>(*bytes),
+                       static_cast<double>(*flops)};
 }
 
 Result<std::string> checked_variant(const JsonCursor& design, const JsonCursor& values,

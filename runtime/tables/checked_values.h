@@ -10,11 +10,11 @@
 
 #include "core/status.h"
 #include "core/variant_words.h"
+#include "database/gpu_record.h"
+#include "database/pick.h"
 #include "family/catalog.h"
 #include "family/operator.h"
 #include "json/json_cursor.h"
-#include "store/import.h"
-#include "store/records.h"
 
 namespace mgtune {
 
@@ -37,7 +37,7 @@ Result<const Operator*> checked_operator(const JsonCursor& name, Catalog& catalo
 
 // The problem with its canonical text. Its bytes and flops are computed here, with the formulas of
 // `op`; they are not read from the file.
-Result<ImportedProblem> checked_problem(const JsonCursor& text, const Operator& op);
+Result<ProblemRecord> checked_problem(const JsonCursor& text, const Operator& op);
 
 // The variant_text() of the design that `design` names. The object `values` must have a value for
 // every parameter of the design. It may have other keys too, which are ignored.

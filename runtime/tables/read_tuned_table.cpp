@@ -37,7 +37,7 @@ Result<TunedTableRow> read_pick(const JsonCursor& pick, const Operator& op, cons
   TunedTableRow row;
   row.view.gpu = gpu;
   TunedRecord& tuned = row.view.tuned;
-  MGTUNE_ASSIGN(ImportedProblem problem, checked_problem(pick.at("problem"), op));
+  MGTUNE_ASSIGN(ProblemRecord problem, checked_problem(pick.at("problem"), op));
   row.view.op = std::move(problem.op);
   row.view.problem = std::move(problem.text);
   row.view.bytes = problem.bytes;

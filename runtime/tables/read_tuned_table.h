@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "core/status.h"
+#include "database/pick.h"
 #include "family/catalog.h"
 #include "family/operator.h"
 #include "json/json_cursor.h"
 #include "json/json_value.h"
-#include "store/views.h"
 
 namespace mgtune {
 

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "store/database.h"
+#include "database/database.h"
 #include "tests/helpers/mgtune_program.h"
 #include "tests/helpers/test_paths.h"
 

@@ -11,7 +11,7 @@
 #include <set>
 #include <thread>
 
-#include "store/database.h"
+#include "database/database.h"
 #include "store/store.h"
 #include "tests/helpers/long_lane.h"
 #include "tests/helpers/mgtune_program.h"

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "store/database.h"
+#include "database/database.h"
 #include "store/store.h"
 #include "tests/helpers/mgtune_program.h"
 

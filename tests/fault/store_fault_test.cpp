@@ -12,7 +12,7 @@
 #include <random>
 #include <set>
 
-#include "store/database.h"
+#include "database/database.h"
 #include "store/schema.h"
 #include "store/store.h"
 #include "system/file_system.h"

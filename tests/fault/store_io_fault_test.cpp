@@ -11,7 +11,7 @@
 #include <optional>
 
 #include "cli/exit_code.h"
-#include "store/database.h"
+#include "database/database.h"
 #include "store/schema.h"
 #include "tests/fault/faulty_vfs.h"
 #include "tests/helpers/environment_variable.h"

@@ -43,7 +43,9 @@ Result<FoundResults> find_results(const std::string& database, const ResultFilte
   StoredRows rows;
   if (opened.store.has_value()) {
     MGTUNE_ASSIGN(rows, read_stored_rows(*opened.store));
-    opened.failed.add(rows.outcomes);
+    for (const OutcomeView& row : rows.outcomes) {
+      opened.failed.add(row.gpu, row.op, row.variant, row.outcome);
+    }
   }
   for (TunedTableRow& row : opened.rows) rows.tuned.push_back(std::move(row.view));
   FoundResults found;

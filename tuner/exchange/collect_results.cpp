@@ -199,7 +199,9 @@ Result<ExchangedResults> collect_results(Store& store, const Selection& selectio
            (!selection.method.empty() && row.tuned.method != selection.method);
   });
   ExchangedResults results;
-  results.failed.add(views);
+  for (const OutcomeView& view : views) {
+    results.failed.add(view.gpu, view.op, view.variant, view.outcome);
+  }
   results.tables = make_tuned_tables(with_origins(std::move(tuned), origins));
   for (OutcomeView& view : views) {
     const bool other_method = !selection.method.empty() && view.measurement &&

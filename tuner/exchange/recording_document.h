@@ -62,7 +62,7 @@ std::vector<RecordedNumber> recorded_numbers(const RecordedVariant& variant);
 // Reads a recording: it has the checked values of the header, and add() adds rows to `sweeps`.
 struct RecordingReader {
   const Operator* op = nullptr;
-  ImportedProblem problem;
+  ProblemRecord problem;
   std::string method;
   std::vector<ImportedSweep> sweeps;  // one per origin
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "family_check/trial_text.h"
-#include "system/child_process.h"
+#include "worker/child_process.h"
 #include "worker/worker_failure.h"
 
 namespace mgtune {

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "family/problem_metrics.h"
 #include "family/variant.h"
+#include "final/problem_metrics.h"
 #include "selection/variant_selection.h"
 #include "sweep/sweep_shared.h"
 #include "timing/statistics.h"

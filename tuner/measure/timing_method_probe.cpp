@@ -5,7 +5,7 @@
 
 #include "json/json.h"
 #include "json/json_cursor.h"
-#include "system/child_process.h"
+#include "worker/child_process.h"
 
 namespace mgtune {
 namespace {

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "expression/expression.h"
-#include "family/problem_check.h"
+#include "plan/problem_check.h"
 
 namespace mgtune {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "core/text.h"
-#include "family/problem_check.h"
+#include "plan/problem_check.h"
 #include "plan/problem_set.h"
 #include "space/random_stream.h"
 

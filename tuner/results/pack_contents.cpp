@@ -13,6 +13,7 @@
 
 #include "build/builder.h"
 #include "core/text.h"
+#include "database/default_path.h"
 #include "exchange/collect_results.h"
 #include "exchange/formats.h"
 #include "exchange/read_document.h"

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "database/default_path.h"
 #include "system/file_system.h"
 #include "system/user_folders.h"
 

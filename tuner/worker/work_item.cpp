@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/machine_code.h"
 #include "compiler/ptxas_report.h"
+#include "worker/machine_code.h"
 #include "worker/worker_failure.h"
 
 namespace mgtune {

@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "core/status.h"
-#include "system/child_process.h"
 #include "system/wait_set.h"
+#include "worker/child_process.h"
 #include "worker/protocol.h"
 
 namespace mgtune {

@@ -1,4 +1,4 @@
-// Made by mgtune_page_fields from runtime/store/records.h. Do not edit.
+// Made by mgtune_page_fields from store/records.h. Do not edit.
 
 import { flag, number, numbers, object, orAbsent, text } from './decode';
 

@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "core/sha256.h"
+#include "database/database.h"
 #include "pack/pack.h"
 #include "selection/variant_selection.h"
-#include "store/database.h"
 #include "store/store.h"
 #include "tests/helpers/environment_variable.h"
 #include "tests/helpers/fakes/stand_in_gpu.h"

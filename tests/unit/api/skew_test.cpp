@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "build/cache_entry.h"
+#include "database/database.h"
 #include "dispatch/plan.h"
 #include "pack/pack.h"
 #include "source/tuned_source.h"
-#include "store/database.h"
 #include "store/store.h"
 #include "tests/helpers/mgtune_program.h"
 #include "tests/helpers/operators/toy_operators.h"

@@ -11,7 +11,6 @@
 #include "compiler/compiler.h"
 #include "compiler/cuda_toolkit.h"
 #include "compiler/debug_build.h"
-#include "compiler/machine_code.h"
 #include "compiler/nvrtc.h"
 #include "compiler/ptxas_report.h"
 #include "tests/helpers/fakes/fake_loader.h"
@@ -67,23 +66,10 @@ TEST_P(NvrtcEveryArch, CompilesToACubin) {
   EXPECT_LT(kernel.registers, 64);
   EXPECT_EQ(kernel.spill_bytes, 0);
   EXPECT_EQ(kernel.static_shared_bytes, 400);
-  const int code_bytes = machine_code_bytes(build->binary);
-  EXPECT_GT(code_bytes, 16 * 16);
-  EXPECT_LT(code_bytes, static_cast<int>(build->binary.size()));
-  EXPECT_EQ(code_bytes % 16, 0);
-  EXPECT_EQ(machine_code_bytes(build->binary.substr(0, build->binary.size() / 2)), -1);
   EXPECT_EQ(
       build->ptx_bytes,
       static_cast<int>(
           compile_to_ptx({&sources, "scaled.cu", {kernel.name}, build->arch}).value().size()));
-}
-
-TEST(MachineCode, OnlyACubinHasMachineCode) {
-  EXPECT_EQ(machine_code_bytes(""), -1);
-  EXPECT_EQ(machine_code_bytes("\x7f"
-                               "ELF"),
-            -1);
-  EXPECT_EQ(machine_code_bytes(*FileSystem::real().read_file("/proc/self/exe")), -1);
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, NvrtcEveryArch,

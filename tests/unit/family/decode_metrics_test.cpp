@@ -3,9 +3,6 @@
 
 #include <string>
 
-#include "core/variant_words.h"
-#include "family/problem.h"
-#include "family/problem_metrics.h"
 #include "tests/helpers/operators/golden_operators.h"
 
 namespace mgtune {
@@ -21,26 +18,6 @@ Result<Operator> with_metrics(const std::string& metrics) {
 
 std::string refusal_of(const std::string& metrics) {
   return std::string(with_metrics(metrics).status().message());
-}
-
-TEST(DecodeMetricsTest, AProblemFixesAllButParametersAndTime) {
-  const Result<Operator> op = with_metrics(R"x({
-    "GFLOP/s": "flops / ns", "threads": "THREADS_PER_ROW * ROWS_PER_BLOCK",
-    "row bytes": "hidden * sizeof(T) + sizeof(f64) * has(rstd)", "x": "bytes / (rows * ns)"})x");
-  ASSERT_TRUE(op.ok()) << op.status().message();
-  const Problem problem =
-      *bind_problem(*op, {{"rows", "2"}, {"hidden", "100"}, {"T", "bf16"}, {"rstd", "true"}});
-  const Result<std::vector<Metric>> metrics = problem_metrics(problem);
-  ASSERT_TRUE(metrics.ok()) << metrics.status().message();
-  ASSERT_EQ(metrics->size(), 4U);
-  EXPECT_EQ((*metrics)[0].name, "GFLOP/s");
-  EXPECT_EQ((*metrics)[0].formula.text(), "800 / ns");
-  EXPECT_EQ((*metrics)[1].formula.text(), "THREADS_PER_ROW * ROWS_PER_BLOCK");
-  EXPECT_EQ((*metrics)[2].formula.text(), "100 * 2 + 8 * 1");
-  EXPECT_EQ((*metrics)[3].formula.text(), "1000 / (2 * ns)");
-  const VariantWords variant = split_variant("row THREADS_PER_ROW=8 ROWS_PER_BLOCK=4 VEC=1");
-  EXPECT_EQ((*metrics)[0].formula.evaluate(variant, 1600), 0.5);
-  EXPECT_EQ((*metrics)[1].formula.evaluate(variant, 1600), 32);
 }
 
 TEST(DecodeMetricsTest, MistakesNameThePlaceAndWhatIsMeant) {

@@ -1,6 +1,6 @@
 // Each field of a record is a column of its table, and is read back from it.
 
-#include "store/field.h"
+#include "database/field.h"
 
 #include <gtest/gtest.h>
 

@@ -8,8 +8,10 @@
 #include <functional>
 #include <optional>
 
-#include "store/database.h"
+#include "database/database.h"
+#include "store/file/place_guard.h"
 #include "store/schema.h"
+#include "store/transaction.h"
 #include "tests/helpers/environment_variable.h"
 #include "tests/helpers/store_fixture.h"
 
@@ -137,7 +139,7 @@ TEST_F(RescueTest, WithoutALogTheRowsAreKeptToo) {
   const auto database = Database::open(path_, Database::Access::create).value();
   ASSERT_TRUE(migrate(*database, schema_steps()).ok());
   ASSERT_TRUE(database->execute("INSERT INTO operators VALUES (1, 'kept')").ok());
-  database->watch_place();
+  watch_place(*database);
   fs::remove(path_);
   Transaction transaction = Transaction::begin(*database).value();
   Statement insert = database->query("INSERT INTO operators VALUES (2, 'in flight')").value();

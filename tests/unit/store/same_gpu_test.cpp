@@ -6,7 +6,7 @@
 #include <limits>
 #include <string>
 
-#include "store/database.h"
+#include "database/database.h"
 #include "tests/helpers/store_fixture.h"
 
 namespace mgtune {

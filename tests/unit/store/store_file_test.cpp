@@ -7,9 +7,8 @@
 #include <filesystem>
 #include <string>
 
-#include "store/database.h"
+#include "database/database.h"
 #include "store/schema.h"
-#include "tests/helpers/environment_variable.h"
 #include "tests/helpers/store_fixture.h"
 
 namespace mgtune {
@@ -89,25 +88,6 @@ TEST_F(StoreFileTest, AFolderThatCannotBeWrittenIsNamed) {
     EXPECT_EQ(read.message(), folder_.file("copy.db") + ": unable to open database file: " + cause);
   }
   ASSERT_EQ(::chmod(folder_.path().c_str(), 0700), 0);
-}
-
-TEST(StoreFile, APlaceThatTheEnvironmentDoesNotNameIsExplained) {
-  const auto message = [](const char* data, const char* home) {
-    const Variable database("MGTUNE_DB", "");
-    const Variable data_home("XDG_DATA_HOME", data);
-    const Variable own_home("HOME", home);
-    return default_database_path().status().message();
-  };
-  EXPECT_TRUE(message("", "").starts_with(
-      "there is no place for the results database: XDG_DATA_HOME is not set, and HOME is not set"));
-  EXPECT_TRUE(message("", "here")
-                  .starts_with("there is no place for the results database: XDG_DATA_HOME is not "
-                               "set, and HOME is 'here', "
-                               "which is not an absolute path"));
-  EXPECT_TRUE(message("../data", "")
-                  .starts_with("there is no place for the results database: XDG_DATA_HOME is "
-                               "'../data', which is not an "
-                               "absolute path, and HOME is not set"));
 }
 
 TEST_F(StoreFileTest, AtRestItIsOneFileInDeleteModeAndReadersAddNone) {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "store/database.h"
+#include "database/database.h"
 #include "tests/helpers/store_fixture.h"
 
 namespace mgtune {

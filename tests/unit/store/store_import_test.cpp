@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "store/database.h"
+#include "database/database.h"
 #include "store/import.h"
 #include "store/schema.h"
 #include "tests/helpers/store_fixture.h"
@@ -21,7 +21,7 @@ class StoreImportTest : public StoreTest {
     sweep.environment = {"0.2.0", "clang", "", "elsewhere"};
     sweep.command = "mgtune import x.json";
     sweep.measured_at = "2026-01-01T00:00:00Z";
-    const ImportedProblem problem{"rmsnorm.forward", "rows=4 hidden=64 T=f32", 1e3, 2};
+    const ProblemRecord problem{"rmsnorm.forward", "rows=4 hidden=64 T=f32", 1e3, 2};
     TunedView pick;
     pick.op = problem.op;
     pick.problem = problem.text;

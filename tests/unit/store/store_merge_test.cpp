@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "store/database.h"
+#include "database/database.h"
 #include "store/store.h"
 #include "tests/helpers/store_fixture.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "store/database.h"
+#include "database/database.h"
 #include "tests/helpers/store_fixture.h"
 
 namespace mgtune {

@@ -3,7 +3,6 @@
 #include "store/store.h"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -80,31 +79,6 @@ TEST_F(StoreTest, TwoProcessesWriteAtOnceAndBothSucceed) {
   Store reader = Store::open(path_, Store::Mode::read_only).value();
   EXPECT_EQ(reader.outcomes()->size(), 2u * kRows);
   EXPECT_EQ(reader.sweeps()->size(), 2u);
-}
-
-TEST(DefaultDatabasePath, IsTheFirstThatTheEnvironmentNames) {
-  ::setenv("HOME", "/home/someone", 1);
-  ::unsetenv("MGTUNE_DB");
-  ::unsetenv("XDG_DATA_HOME");
-  EXPECT_EQ(*default_database_path(), "/home/someone/.local/share/mgtune/results.db");
-  ::setenv("XDG_DATA_HOME", "relative", 1);  // to be ignored, says the XDG specification
-  EXPECT_EQ(*default_database_path(), "/home/someone/.local/share/mgtune/results.db");
-  ::setenv("XDG_DATA_HOME", "/data", 1);
-  EXPECT_EQ(*default_database_path(), "/data/mgtune/results.db");
-  ::setenv("MGTUNE_DB", "here.db", 1);
-  EXPECT_EQ(*default_database_path(), "here.db");
-}
-
-TEST(DefaultDatabasePath, IsNotTheCurrentFolder) {
-  for (const char* home : {"", "relative"}) {
-    ::setenv("HOME", home, 1);
-    ::unsetenv("MGTUNE_DB");
-    ::unsetenv("XDG_DATA_HOME");
-    const Status status = default_database_path().status();
-    EXPECT_EQ(status.code(), StatusCode::environment);
-    EXPECT_NE(status.message().find("set XDG_DATA_HOME to an absolute path, or name the database"),
-              std::string::npos);
-  }
 }
 
 }  // namespace

@@ -19,10 +19,10 @@
 #include "plan/sweep_plan.h"
 #include "results/stored_results.h"
 #include "search/search.h"
-#include "system/child_process.h"
 #include "system/file_system.h"
 #include "system/temporary_folder.h"
 #include "timing/gpu_timer.h"
+#include "worker/child_process.h"
 
 namespace mgtune {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/variant_words.h"
-#include "family/problem_metrics.h"
+#include "final/problem_metrics.h"
 #include "json/json.h"
 #include "text/printable.h"
 #include "text/text_table.h"

@@ -1,0 +1,33 @@
+// Opens the file of a database of results for reading. Thread-safe.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "core/status.h"
+#include "database/database.h"
+
+namespace mgtune {
+
+// "mgtn" in the file's header: this SQLite file is a store of mgtune.
+inline constexpr std::int64_t kApplicationId = 0x6d67746e;
+
+// The newest format that this mgtune reads: user_version in the file's header, and the number of
+// the steps in store/schema.cpp.
+inline constexpr std::int64_t kNewestFormat = 6;
+
+// Whether the file is there and has content. An empty file is as good as none: mktemp makes those.
+// io if it is no file.
+Result<bool> has_content(const std::string& path);
+
+// Opens a file that says of itself that it is a store of a format from 0 to kNewestFormat. It runs
+// no SQL of the file, and does not look at its tables. Nothing is written, except that SQLite rolls
+// back what a killed writer left half done.
+//
+// not_found if there is no file. corrupt if it is no database; incompatible if it is the database
+// of another program or has a newer format; io. All with the name of the file.
+Result<std::unique_ptr<Database>> open_to_read(const std::string& path);
+
+}  // namespace mgtune

@@ -1,0 +1,152 @@
+#include "database/database.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <chrono>
+#include <cmath>
+#include <limits>
+
+#include "system/file_system.h"
+#include "tests/helpers/test_folder.h"
+
+namespace mgtune {
+namespace {
+
+class DatabaseTest : public testing::Test {
+ protected:
+  DatabaseTest() : path_(folder_.file("test.db")) {
+    database_ = Database::open(path_, Database::Access::create).value();
+    EXPECT_TRUE(database_->execute("CREATE TABLE t (i INTEGER, r REAL, s TEXT) STRICT").ok());
+  }
+
+  std::int64_t rows() { return *database_->read_integer("SELECT count(*) FROM t"); }
+
+  TestFolder folder_;
+  std::string path_;
+  std::unique_ptr<Database> database_;
+};
+
+TEST_F(DatabaseTest, BytesThatAreNotUtf8AreReplaced) {
+  Statement insert = database_->query("INSERT INTO t (s) VALUES (?)", "x\xFFy \xC3").value();
+  ASSERT_TRUE(insert.run().ok());
+  EXPECT_EQ(*database_->read_text("SELECT s FROM t"), "x\xEF\xBF\xBDy \xEF\xBF\xBD");
+}
+
+TEST_F(DatabaseTest, EveryTypeRoundTrips) {
+  const std::string text("a\0b'\"\n\xc3\xa9", 8);
+  const std::int64_t large = std::numeric_limits<std::int64_t>::min();
+  Statement insert = database_->query("INSERT INTO t VALUES (?, ?, ?)", large, 0.1, text).value();
+  ASSERT_TRUE(insert.run().ok());
+  Statement row = database_->query("SELECT i, r, s FROM t").value();
+  ASSERT_TRUE(*row.step());
+  EXPECT_EQ(row.integer(0), large);
+  EXPECT_EQ(row.real(1), 0.1);
+  EXPECT_EQ(row.text(2), text);
+  EXPECT_FALSE(*row.step());
+}
+
+TEST_F(DatabaseTest, NaNAndEmptyOptionalAreNull) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const double value : {std::nan(""), infinity, -infinity, -0.0}) {
+    Statement insert =
+        database_->query("INSERT INTO t VALUES (?, ?, ?)", std::optional<std::int64_t>(), value, "")
+            .value();
+    ASSERT_TRUE(insert.run().ok());
+  }
+  Statement row = database_->query("SELECT i, r, s FROM t").value();
+  ASSERT_TRUE(*row.step());
+  EXPECT_TRUE(row.is_null(0));
+  EXPECT_TRUE(row.is_null(1));
+  EXPECT_TRUE(std::isnan(row.real(1)));
+  EXPECT_FALSE(row.is_null(2));  // an empty text is a text
+  ASSERT_TRUE(*row.step());
+  EXPECT_EQ(row.real(1), infinity);
+  ASSERT_TRUE(*row.step());
+  EXPECT_EQ(row.real(1), -infinity);
+}
+
+TEST_F(DatabaseTest, FailuresNameTheFileAndCarrySqlitesMessage) {
+  const Status missing = database_->query("SELECT * FROM nowhere").status();
+  EXPECT_EQ(missing.code(), StatusCode::corrupt);
+  EXPECT_EQ(missing.message(), path_ + ": no such table: nowhere");
+  const Status type = database_->execute("INSERT INTO t VALUES ('x', 0, '')");
+  EXPECT_EQ(type.code(), StatusCode::internal);
+  EXPECT_EQ(type.message(), path_ + ": cannot store TEXT value in INTEGER column t.i");
+}
+
+TEST_F(DatabaseTest, TooManyValuesFailAtTheStep) {
+  Statement insert = database_->query("INSERT INTO t (i) VALUES (?)", 1, 2).value();
+  EXPECT_EQ(insert.run().code(), StatusCode::internal);
+  EXPECT_EQ(rows(), 0);
+}
+
+TEST_F(DatabaseTest, ForeignKeysAreEnforced) {
+  ASSERT_TRUE(database_
+                  ->execute("CREATE TABLE parent (id INTEGER PRIMARY KEY) STRICT;"
+                            "CREATE TABLE child (p INTEGER REFERENCES parent) STRICT")
+                  .ok());
+  const Status status = database_->execute("INSERT INTO child VALUES (7)");
+  EXPECT_EQ(status.code(), StatusCode::internal);
+  EXPECT_EQ(status.message(), path_ + ": FOREIGN KEY constraint failed");
+}
+
+TEST_F(DatabaseTest, AReaderCannotWrite) {
+  const auto reader = Database::open(path_, Database::Access::read_only).value();
+  const Status status = reader->execute("INSERT INTO t VALUES (1, 1, '')");
+  EXPECT_EQ(status.code(), StatusCode::io);
+  EXPECT_EQ(status.message(), path_ + ": attempt to write a readonly database");
+}
+
+TEST_F(DatabaseTest, ReadingThatDoesNotEndIsGivenUp) {
+  const std::string endless = "WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r) ";
+  database_->set_read_limit(std::chrono::milliseconds(50));
+  // In one step, and in many steps that are short.
+  const Status in_one = database_->read_integer(endless + "SELECT count(*) FROM r").status();
+  EXPECT_EQ(in_one.code(), StatusCode::io);
+  EXPECT_EQ(in_one.message(),
+            path_ + ": reading it took more than 0.05 s of processor time, so it was given up");
+  Statement many = database_->query(endless + "SELECT x FROM r").value();
+  EXPECT_EQ(many.run().code(), StatusCode::io);
+  // Writing takes as long as it takes, and what follows has its own time.
+  EXPECT_TRUE(database_
+                  ->execute("WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r"
+                            " WHERE x < 1000000) INSERT INTO t SELECT count(*), 0, '' FROM r")
+                  .ok());
+  EXPECT_EQ(*database_->read_integer("SELECT count(*) FROM t"), 1);
+}
+
+TEST_F(DatabaseTest, TheHeaderIsTheFilesFirstBytes) {
+  EXPECT_EQ(*database_->header(), FileSystem::real().read_file(path_)->substr(0, 100));
+}
+
+TEST(DatabaseOpen, MissingFilesAndFoldersAreIoErrors) {
+  const TestFolder folder;
+  for (const std::string& path : {folder.file("none.db"), folder.file("no/where.db")}) {
+    const Status status = Database::open(path, Database::Access::read_only).status();
+    EXPECT_EQ(status.code(), StatusCode::io);
+    EXPECT_EQ(status.message(),
+              path + ": unable to open database file (No such file or directory)");
+  }
+  EXPECT_EQ(folder.entries(), 0u);
+}
+
+TEST(DatabaseOpen, AFileThatIsNoDatabaseIsCorruptWhenRead) {
+  const TestFolder folder;
+  const std::string path = folder.file("text");
+  ASSERT_TRUE(FileSystem::real().write_file(path, std::string(5000, 'x')).ok());
+  const auto database = Database::open(path, Database::Access::read_only).value();
+  const Status status = database->read_integer("PRAGMA user_version").status();
+  EXPECT_EQ(status.code(), StatusCode::corrupt);
+  EXPECT_EQ(status.message(), path + ": file is not a database");
+}
+
+TEST(DatabaseOpen, AShortFileHasAShortHeader) {
+  const TestFolder folder;
+  ASSERT_TRUE(FileSystem::real().write_file(folder.file("short"), "abc").ok());
+  const auto database = Database::open(folder.file("short"), Database::Access::read_only).value();
+  EXPECT_EQ(*database->header(), "abc");
+}
+
+}  // namespace
+}  // namespace mgtune
