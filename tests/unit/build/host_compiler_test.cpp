@@ -113,7 +113,7 @@ TEST(HostCompiler, ExportsTheVariablesThatLaunchesWrite) {
 
   request.variables = {"wieghts"};
   EXPECT_THAT(cpu->compile(request).status().message(),
-              AllOf(HasSubstr("variable wieghts:"), HasSubstr("error: ")));
+              AllOf(HasSubstr("<variable wieghts>:"), HasSubstr("error: ")));
 }
 
 TEST(HostCompiler, EqualRequestsGiveEqualBytes) {
