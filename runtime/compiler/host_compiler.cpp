@@ -83,7 +83,8 @@ std::vector<BuildVariable> variables_of(const BuildRequest& request) {
 }
 
 // The macros come after the prelude, which they must not change, and before the source. Errors in a
-// name expression are reported as "kernel NAME:1".
+// name expression are reported as "<kernel NAME>:1". Without the brackets ccache would look for a
+// file of that name, and preprocess every unit because there is none.
 std::string unit_text(const BuildRequest& request) {
   std::string text;
   for (const MacroDefinition& macro : request.macros) {
@@ -91,7 +92,7 @@ std::string unit_text(const BuildRequest& request) {
   }
   text += "#include " + string_literal(request.source) + "\n";
   for (const BuildKernel& kernel : kernels_of(request)) {
-    text += "#line 1 " + string_literal("kernel " + kernel.name) + "\nMGTUNE_CPU_ENTRY(" +
+    text += "#line 1 " + string_literal("<kernel " + kernel.name + ">") + "\nMGTUNE_CPU_ENTRY(" +
             kernel.symbol + ", " + kernel.name + ")\n";
   }
   for (const BuildVariable& variable : variables_of(request)) {
@@ -100,7 +101,7 @@ std::string unit_text(const BuildRequest& request) {
         "extern \"C\" MGCPU_API void* const {0};\nvoid* const {0} = (void*)&{1};\n"
         "extern \"C\" MGCPU_API const decltype(sizeof 0) {0}_bytes;\n"
         "const decltype(sizeof 0) {0}_bytes = sizeof({1});\n",
-        variable.symbol, variable.name, string_literal("variable " + variable.name));
+        variable.symbol, variable.name, string_literal("<variable " + variable.name + ">"));
   }
   return text;
 }

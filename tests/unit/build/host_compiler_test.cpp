@@ -113,7 +113,7 @@ TEST(HostCompiler, ExportsTheVariablesThatLaunchesWrite) {
 
   request.variables = {"wieghts"};
   EXPECT_THAT(cpu->compile(request).status().message(),
-              AllOf(HasSubstr("variable wieghts:"), HasSubstr("error: ")));
+              AllOf(HasSubstr("<variable wieghts>:"), HasSubstr("error: ")));
 }
 
 TEST(HostCompiler, EqualRequestsGiveEqualBytes) {
@@ -173,8 +173,8 @@ TEST(HostCompiler, ErrorsInHeadersAndNameExpressionsAreNamedToo) {
 
   const SourceTree good = good_family();
   EXPECT_THAT(failure(good, {"shrink<float, 3>"}).message(),
-              AllOf(HasSubstr("kernel shrink<float, 3>:1:"), HasSubstr("error: ")));
-  EXPECT_THAT(failure(good, {"scale<float>"}).message(), HasSubstr("kernel scale<float>:1:"));
+              AllOf(HasSubstr("<kernel shrink<float, 3>>:1:"), HasSubstr("error: ")));
+  EXPECT_THAT(failure(good, {"scale<float>"}).message(), HasSubstr("<kernel scale<float>>:1:"));
 }
 
 TEST(HostCompiler, LongErrorsAreCut) {
