@@ -18,10 +18,11 @@ const Operator& add_forward() {
 class RmsnormAddForward : public testing::TestWithParam<Types> {};
 
 TEST_P(RmsnormAddForward, EqualsTheReferenceInEveryThreadOrder) {
+  if (kUnderSanitizer && GetParam().data == DType::f16) GTEST_SKIP() << kAsBf16;
   expect_right_everywhere(
       add_forward(),
       {{17, 1, 1}, {5, 31, 33}, {99, 64, 72}, {5, 1000, 1003}, {1, 4096, 4096}, {1, 20001, 20001}},
-      GetParam(), in_long_lane<std::size_t>(6, 2));
+      GetParam(), in_long_lane<std::size_t>(6, 2, 1));
 }
 
 INSTANTIATE_TEST_SUITE_P(EachDType, RmsnormAddForward,

@@ -89,6 +89,7 @@ class RmsnormBackward : public testing::TestWithParam<Case> {
 };
 
 TEST_P(RmsnormBackward, EqualsTheReferenceInEveryThreadOrder) {
+  if (kUnderSanitizer && std::string_view(GetParam().dtypes) == "T=f16") GTEST_SKIP() << kAsBf16;
   const Operator& op = rmsnorm_backward_operator(GetParam().op);
   Builder builder(BuildCache(FileSystem::real(), cache_->path()));
   std::vector<std::pair<Problem, std::vector<Variant>>> cases;

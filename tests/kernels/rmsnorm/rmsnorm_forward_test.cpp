@@ -29,7 +29,9 @@ const Operator& forward() {
 class RmsnormForward : public testing::TestWithParam<Types> {};
 
 TEST_P(RmsnormForward, EqualsTheReferenceInEveryThreadOrder) {
-  expect_right_everywhere(forward(), kForwardShapes, GetParam(), in_long_lane<std::size_t>(6, 2));
+  if (kUnderSanitizer && GetParam().data == DType::f16) GTEST_SKIP() << kAsBf16;
+  expect_right_everywhere(forward(), kForwardShapes, GetParam(),
+                          in_long_lane<std::size_t>(6, 2, 1));
 }
 
 INSTANTIATE_TEST_SUITE_P(EachDType, RmsnormForward,
@@ -38,7 +40,7 @@ INSTANTIATE_TEST_SUITE_P(EachDType, RmsnormForward,
 
 TEST(RmsnormForwardWeights, MayBeWiderThanTheData) {
   expect_right_everywhere(forward(), {{5, 333, 333}, {20, 256, 264}, {1, 4096, 4096}},
-                          {DType::bf16, DType::f32}, in_long_lane<std::size_t>(6, 2));
+                          {DType::bf16, DType::f32}, in_long_lane<std::size_t>(6, 2, 1));
 }
 
 TEST(RmsnormForwardWide, RowsAreReadTwice) {
