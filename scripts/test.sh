@@ -44,6 +44,42 @@ check_schemas() {
   (cd tests/schema && npm ci --silent --no-audit --no-fund && node validate.mjs)
 }
 
+check_package() {
+  section "installed package"
+  tests/package/run.sh build/ci
+}
+
+check_python() {
+  section "Python"
+  tests/python/run.sh build/ci
+}
+
+check_fuzz() {
+  section "fuzz"
+  tests/fuzz/run.sh build/ci
+}
+
+check_report() {
+  section "report in a browser"
+  tests/report/run.sh build/ci
+}
+
+# side_by_side NAME...: runs check_NAME of all names at once, because each of them waits for downloads
+# or for one core for a good part of its time. Shows what each one printed, and fails if one fails.
+side_by_side() {
+  local name failed=0
+  local -A pids=()
+  for name in "$@"; do
+    "check_$name" >"build/$name.log" 2>&1 &
+    pids[$name]=$!
+  done
+  for name in "$@"; do
+    wait "${pids[$name]}" || failed=1
+    cat "build/$name.log"
+  done
+  return "$failed"
+}
+
 install_packages "${build_packages[@]}" "${test_packages[@]}"
 install_cuda_toolkit
 case "${1:-}" in
@@ -60,16 +96,11 @@ case "${1:-}" in
       run_tests "$sanitizer"
     done
     build ci
-    check_tidy
     export MGTUNE_LONG_TESTS=1  # the fault loops and kernel samples in full, and the site
-    section "installed package"
-    tests/package/run.sh build/ci
-    section "Python"
-    tests/python/run.sh build/ci
-    section "fuzz"
-    tests/fuzz/run.sh build/ci
-    section "report in a browser"
-    tests/report/run.sh build/ci
+    # The Python section links in build/ci, which those of the second line read.
+    side_by_side tidy python
+    side_by_side package report
+    check_fuzz
     ;;
   *)
     echo "usage: scripts/test.sh [--all]" >&2
