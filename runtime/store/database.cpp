@@ -300,6 +300,7 @@ Result<Transaction> Transaction::begin(Database& database) {
   return Transaction(&database);
 }
 
+// NOLINTNEXTLINE(bugprone-exception-escape): it would throw only where memory has run out
 Transaction::~Transaction() {
   // A rollback that fails has nothing left to undo: SQLite rolled back by itself.
   if (database_ != nullptr) static_cast<void>(database_->execute("ROLLBACK"));

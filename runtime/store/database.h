@@ -164,7 +164,7 @@ class Transaction {
   static Result<Transaction> begin(Database& database);
   Transaction(Transaction&& other) noexcept : database_(std::exchange(other.database_, nullptr)) {}
   Transaction& operator=(Transaction&&) = delete;
-  ~Transaction();
+  ~Transaction();  // NOLINT(bugprone-exception-escape): see its definition
 
   Status commit();
 
