@@ -40,8 +40,8 @@ class TokenTable(unittest.TestCase):
             rows = list(benched(gpu))
             self.assertGreaterEqual(len(rows), least)
             self.assertEqual([row for row in rows if row not in page(gpu)], [])
-        lines = list(compare_token.table(json.loads((ROOT / "results/h200/tokens.json").read_text(encoding="utf-8"))))
-        self.assertEqual([line for line in lines if line not in page("h200")], [])
+            lines = list(compare_token.table(json.loads((ROOT / f"results/{gpu}/tokens.json").read_text(encoding="utf-8"))))
+            self.assertEqual([line for line in lines if line not in page(gpu)], [])
 
     def test_the_page_has_the_distances_from_f32(self):
         recorded = json.loads((ROOT / "results/h200/logits.json").read_text(encoding="utf-8"))
