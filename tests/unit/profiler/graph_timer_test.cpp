@@ -29,8 +29,8 @@ class GraphTimerTest : public testing::Test {
     };
   }
 
-  Timing timed(Timer& timer, const TimedWork& work) {
-    const Result<Timing> timing = timer.time(work, {});
+  Timing timed(Timer& timer, const TimedWork& work, const TimingBudget& budget = {}) {
+    const Result<Timing> timing = timer.time(work, budget);
     EXPECT_TRUE(timing.ok()) << timing.status().message();
     return timing.ok() ? *timing : Timing();
   }
@@ -56,9 +56,12 @@ TEST_F(GraphTimerTest, AGraphTakesAboutAMillisecondAndTurnsThroughTheSets) {
   EXPECT_TRUE(std::ranges::is_sorted(turns_));
 }
 
-TEST_F(GraphTimerTest, LongWorkStillTurns) {
-  timed(*timer(), kernel(500'000));
+TEST_F(GraphTimerTest, LongWorkStillTurnsThroughItsSets) {
+  timed(*timer(), kernel(500'000), {.buffer_sets = 2});
   EXPECT_EQ(turns_.size(), 1U + 1U + 32U);
+  turns_.clear();
+  timed(*timer(), kernel(500'000));  // one set: graphs of as many calls as take a millisecond
+  EXPECT_EQ(turns_.size(), 1U + 1U + 2U);
 }
 
 TEST_F(GraphTimerTest, AGraphTurnsThroughAllBufferSets) {
