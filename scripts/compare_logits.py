@@ -59,7 +59,8 @@ def engine_logits(words, folder, tokens):
         if status != 0:
             sys.exit(f"mgengine: {library.mge_last_error().decode()}")
 
-    options = Options(ctypes.sizeof(Options), 1, len(tokens), b"bf16", words.way.encode(), words.device.encode() if words.device else None)
+    device = words.device.encode() if words.device and words.way != "reference" else None  # the reference uses none
+    options = Options(ctypes.sizeof(Options), 1, len(tokens), b"bf16", words.way.encode(), device)
     model = ctypes.c_void_p()
     check(library.mge_load(str(folder).encode(), ctypes.byref(options), ctypes.byref(model)))
     logits = torch.empty(len(tokens), words.vocabulary)
