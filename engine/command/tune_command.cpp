@@ -152,7 +152,7 @@ class TuneCommand final : public Command {
   }
 
   Status expect_database() const {
-    const Status status = Store::open(options_.database, Store::Mode::read_only).status();
+    Status status = Store::open(options_.database, Store::Mode::read_only).status();
     if (status.code() != StatusCode::not_found) return status;
     return {status.code(),
             fmt::format("{}: run mgtune sweep --model {} first, which also runs this "

@@ -12,7 +12,7 @@ std::string shape_text(const std::vector<std::uint64_t>& shape) {
 }
 
 const std::string& TensorSet::file_of(const TensorView& tensor) const {
-  const std::less_equal<const char*> not_after;
+  const std::less_equal<> not_after;
   for (const MappedFile& file : files) {
     const char* const begin = file.bytes().data();
     const char* const end = begin + file.bytes().size();

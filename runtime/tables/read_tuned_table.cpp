@@ -64,7 +64,8 @@ bool is_unknown(const JsonCursor& name, Catalog& catalog) {
   return word.ok() && catalog.find_operator(*word).status().code() == StatusCode::not_found;
 }
 
-Status read_picks(const JsonCursor& table, const Operator& op, std::vector<TunedTableRow>& rows) {
+Status read_table_rows(const JsonCursor& table, const Operator& op,
+                       std::vector<TunedTableRow>& rows) {
   MGTUNE_ASSIGN(const GpuRecord gpu, read_gpu(table.at("gpu")));
   MGTUNE_ASSIGN(const EnvironmentRecord environment, read_environment(table.at("environment")));
   MGTUNE_ASSIGN(const std::vector<JsonCursor> picks, table.at("picks").elements());
@@ -80,7 +81,7 @@ Status read_table(const JsonCursor& table, Catalog& catalog, UnknownOperators un
                   std::vector<TunedTableRow>& rows) {
   if (unknown == UnknownOperators::skip && is_unknown(table.at("operator"), catalog)) return {};
   MGTUNE_ASSIGN(const Operator* op, checked_operator(table.at("operator"), catalog));
-  return read_picks(table, *op, rows);
+  return read_table_rows(table, *op, rows);
 }
 
 // The tables of a document of a format that is known here.
@@ -154,7 +155,7 @@ Result<std::vector<TunedTableRow>> read_tuned_rows(const JsonCursor& root, const
   std::vector<TunedTableRow> rows;
   for (const JsonCursor& table : tables) {
     MGTUNE_ASSIGN(const std::string name, read_text(table.at("operator")));
-    if (name == op.full_name()) MGTUNE_TRY(read_picks(table, op, rows));
+    if (name == op.full_name()) MGTUNE_TRY(read_table_rows(table, op, rows));
   }
   number_gpus(rows);
   return rows;

@@ -12,8 +12,8 @@ namespace {
 
 // Of "sizeof(T)" for the problem's T, or of "sizeof(f32)".
 std::optional<double> bytes_of_dtype(const Problem& problem, std::string_view name) {
-  constexpr std::string_view kStart = "sizeof(";
-  const std::string_view word = name.substr(kStart.size(), name.size() - kStart.size() - 1);
+  constexpr std::string_view kSizeof = "sizeof(";
+  const std::string_view word = name.substr(kSizeof.size(), name.size() - kSizeof.size() - 1);
   if (const auto dtype = dtype_from_string(word)) return size_in_bytes(*dtype);
   const auto variable = std::ranges::find(problem.op->dtypes, word, &DTypeVariable::name);
   if (variable == problem.op->dtypes.end()) return std::nullopt;

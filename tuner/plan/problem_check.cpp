@@ -12,7 +12,7 @@
 namespace mgtune {
 namespace {
 
-constexpr std::int64_t kMaxBytes = std::int64_t{1} << 62;
+constexpr std::int64_t kMaxSpanBytes = std::int64_t{1} << 62;
 
 Status misfit(const Problem& problem, const std::string& path, const std::string& message) {
   return invalid_argument(fmt::format("{}: {} {}: {}", problem.op->place(path),
@@ -43,7 +43,7 @@ Result<std::vector<std::int64_t>> checked_values(const Problem& problem,
   return values;
 }
 
-// Whether a tensor of this layout fits into kMaxBytes; `strides` is empty for a contiguous one.
+// Whether a tensor of this layout fits into kMaxSpanBytes; `strides` is empty for a contiguous one.
 bool fits(const std::vector<std::int64_t>& shape, const std::vector<std::int64_t>& strides,
           std::int64_t element_bytes) {
   if (std::ranges::find(shape, 0) != shape.end()) return true;
@@ -58,7 +58,7 @@ bool fits(const std::vector<std::int64_t>& shape, const std::vector<std::int64_t
     }
     overflow |= __builtin_add_overflow(span, reach, &span);
   }
-  return !overflow && std::max(count, span) < kMaxBytes / element_bytes;
+  return !overflow && std::max(count, span) < kMaxSpanBytes / element_bytes;
 }
 
 // Whether the part of the file at `path` is present, as far as its `when` says.

@@ -37,9 +37,9 @@ class WorkerChannel {
           },
           request.work);
     };
-    return serve_each(handle, [&worker] {
-      if constexpr (requires { worker.tidy_up(); }) worker.tidy_up();
-    });
+    std::function<void()> tidy_up = [] {};
+    if constexpr (requires { worker.tidy_up(); }) tidy_up = [&worker] { worker.tidy_up(); };
+    return serve_each(handle, tidy_up);
   }
 
   // Says that the worker begins to work on the request `id`. `what` names what runs in phase
