@@ -27,8 +27,9 @@ check_format() {
   git ls-files '*.h' '*.hpp' '*.c' '*.cpp' '*.cu' '*.cuh' | xargs clang-format --dry-run --Werror
 }
 
-# clang-tidy reads one file for each library, from the last, the largest: it spends most of its time in the
-# standard library's headers, which such a file includes once. It cannot read GCC's precompiled headers.
+# clang-tidy spends most of its time in the standard library's headers. So it reads all sources of a library
+# as one file, which includes them once. The largest libraries come last in the list and are read first, so
+# that no core waits for them at the end. clang-tidy cannot read GCC's precompiled headers.
 check_tidy() {
   section "clang-tidy"
   cmake --preset ci -B build/tidy -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DMGTUNE_TESTS=OFF \
@@ -97,7 +98,8 @@ case "${1:-}" in
     done
     build ci
     export MGTUNE_LONG_TESTS=1  # the fault loops and kernel samples in full, and the site
-    # The Python section links in build/ci, which those of the second line read.
+    # The Python section links libraries in build/ci again. The package and the report are tested from that
+    # folder, so they come after it.
     side_by_side tidy python
     side_by_side package report
     check_fuzz

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iostream>
 #include <iterator>
+#include <map>
 
 #include "bench/token_bench.h"
 #include "command/model_arguments.h"
@@ -134,9 +135,7 @@ class BenchCommand final : public Command {
   void note_runs(const std::vector<BatchTime>& times) {
     for (const BatchTime& measured : times) {
       const TokenTime& time = measured.time;
-      const std::string note = fmt::format("{} at position {}", time.run, time.position);
-      if (time.run == run_ || runs_.find(note) != runs_.npos) continue;
-      runs_ += (runs_.empty() ? ", but " : ", ") + note;
+      if (time.run != run_) shorter_runs_[time.position] = time.run;
     }
   }
 
@@ -156,8 +155,13 @@ class BenchCommand final : public Command {
   }
 
   std::string heading(const std::string& sequences) const {
+    std::string shorter;
+    for (const auto& [position, run] : shorter_runs_) {
+      shorter +=
+          fmt::format("{}{} at position {}", shorter.empty() ? ", but " : ", ", run, position);
+    }
     return fmt::format("way {}, {}, {}, median of {} runs of {} token{}{}\n\n", model_.way,
-                       model_.dtype, sequences, steps_, run_, run_ == 1 ? "" : "s", runs_);
+                       model_.dtype, sequences, steps_, run_, run_ == 1 ? "" : "s", shorter);
   }
 
   std::string percent(const BatchTime& time) const {
@@ -203,7 +207,7 @@ class BenchCommand final : public Command {
 
   ModelArguments model_;
   std::string positions_;
-  std::string runs_;  // what note_runs() says
+  std::map<std::uint32_t, std::uint32_t> shorter_runs_;  // tokens, by position
   std::string batches_ = "1";
   std::uint32_t steps_ = 3;
   std::uint32_t run_ = 1;

@@ -173,6 +173,9 @@ TEST_F(MgengineTest, BenchGoesAsFarAsTheModel) {
   EXPECT_EQ(table.exit_code, 0) << table;
   EXPECT_THAT(table.out, HasSubstr("median of 3 runs of 40 tokens, but 32 at position 1, 32 at "
                                    "position 31\n"));
+  MgtuneProgram::Words downwards = words;
+  downwards.insert(downwards.end(), {"--positions", "31,3"});
+  EXPECT_THAT(run(downwards).out, HasSubstr(", but 32 at position 3, 32 at position 31\n"));
   MgtuneProgram::Words with_json = words;
   with_json.push_back("--json");
   const nlohmann::json times = run(with_json).json()["positions"];

@@ -8,24 +8,10 @@
 #include <limits>
 
 #include "system/file_system.h"
-#include "tests/helpers/test_folder.h"
+#include "tests/helpers/database_fixture.h"
 
 namespace mgtune {
 namespace {
-
-class DatabaseTest : public testing::Test {
- protected:
-  DatabaseTest() : path_(folder_.file("test.db")) {
-    database_ = Database::open(path_, Database::Access::create).value();
-    EXPECT_TRUE(database_->execute("CREATE TABLE t (i INTEGER, r REAL, s TEXT) STRICT").ok());
-  }
-
-  std::int64_t rows() { return *database_->read_integer("SELECT count(*) FROM t"); }
-
-  TestFolder folder_;
-  std::string path_;
-  std::unique_ptr<Database> database_;
-};
 
 TEST_F(DatabaseTest, BytesThatAreNotUtf8AreReplaced) {
   Statement insert = database_->query("INSERT INTO t (s) VALUES (?)", "x\xFFy \xC3").value();

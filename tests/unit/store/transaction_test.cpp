@@ -6,24 +6,12 @@
 #include <string>
 
 #include "store/file/copy.h"
-#include "tests/helpers/test_folder.h"
+#include "tests/helpers/database_fixture.h"
 
 namespace mgtune {
 namespace {
 
-class TransactionTest : public testing::Test {
- protected:
-  TransactionTest() : path_(folder_.file("test.db")) {
-    database_ = Database::open(path_, Database::Access::create).value();
-    EXPECT_TRUE(database_->execute("CREATE TABLE t (i INTEGER, r REAL, s TEXT) STRICT").ok());
-  }
-
-  std::int64_t rows() { return *database_->read_integer("SELECT count(*) FROM t"); }
-
-  TestFolder folder_;
-  std::string path_;
-  std::unique_ptr<Database> database_;
-};
+class TransactionTest : public DatabaseTest {};
 
 TEST_F(TransactionTest, ATransactionIsAllOrNothing) {
   {
