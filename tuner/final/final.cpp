@@ -232,11 +232,12 @@ Status record_and_count(SweepShared& shared, const TunedView& view,
 // Holds a final among these contenders. The caller must remove the expelled ones before the next
 // final.
 Result<std::optional<Pick>> hold_among(SweepShared& shared, const TunedView& view,
-                                       std::span<const OutcomeRecord> contenders,
+                                       std::span<const OutcomeRecord> contenders, bool only_known,
                                        std::vector<OutcomeRecord>& expelled) {
   const TunedRecord& tuned = view.tuned;
   const std::string& default_variant = tuned.default_variant;
   const std::vector<OutcomeRecord> entries = choose_finalists(shared, view, contenders);
+  if (entries.size() < 2 && only_known) return std::optional<Pick>();
   if (entries.size() < 2) {  // nothing to decide, but perhaps to count
     MGTUNE_ASSIGN(const std::string missing, count_finalists(shared, view, entries));
     if (!missing.empty()) shared.summary.skipped.push_back(view.problem + ": " + missing);
@@ -252,7 +253,7 @@ Result<std::optional<Pick>> hold_among(SweepShared& shared, const TunedView& vie
     return by_objective(shared, view, entries, *known, std::move(ranking.pick));
   }
 
-  if (shared.should_stop()) return std::optional<Pick>();
+  if (only_known || shared.should_stop()) return std::optional<Pick>();
   const Result<WorkReply> reply = run_final(shared, view, entries, fastest_of(entries));
   const bool complete = reply.ok() && reply->final.has_value() &&
                         is_complete(reply->final->samples_ns, entries.size() + 1);
@@ -295,11 +296,11 @@ std::vector<OutcomeRecord> choose_finalists(const SweepShared& shared, const Tun
 }
 
 Result<FinalResult> hold_final(SweepShared& shared, const TunedView& view,
-                               std::vector<OutcomeRecord> contenders) {
+                               std::vector<OutcomeRecord> contenders, bool only_known) {
   FinalResult result;
   while (true) {
     const std::size_t before = result.expelled.size();
-    MGTUNE_ASSIGN(result.pick, hold_among(shared, view, contenders, result.expelled));
+    MGTUNE_ASSIGN(result.pick, hold_among(shared, view, contenders, only_known, result.expelled));
     if (result.expelled.size() == before) return result;
     std::erase_if(contenders, [&](const OutcomeRecord& contender) {
       return std::ranges::find(result.expelled, contender.variant, &OutcomeRecord::variant) !=

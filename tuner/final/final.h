@@ -32,10 +32,13 @@ std::vector<OutcomeRecord> choose_finalists(const SweepShared& shared, const Tun
 // --counters, the hardware counters of the finalists are read too. If an entry crashes, hangs or
 // cannot be launched, it is expelled, and the final is held again with the others.
 //
+// If `only_known`, nothing is timed: only a final that the store has between the same entries
+// counts.
+//
 // There is no pick if there are fewer than two entries, if the sweep was asked to stop, or if the
 // final failed for another reason (the summary has the reason). Then the caller decides by the
 // single measurements of the contenders that were not expelled.
 Result<FinalResult> hold_final(SweepShared& shared, const TunedView& view,
-                               std::vector<OutcomeRecord> contenders);
+                               std::vector<OutcomeRecord> contenders, bool only_known = false);
 
 }  // namespace mgtune

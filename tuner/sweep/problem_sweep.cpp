@@ -16,6 +16,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// How many picks of other problems a turn begins with.
+constexpr std::size_t kWinnersNearby = 4;
+
 }  // namespace
 
 Result<std::unique_ptr<ProblemSweep>> ProblemSweep::make(SweepShared& shared,
@@ -101,12 +104,32 @@ Status ProblemSweep::begin_turn(std::optional<Clock::time_point> deadline,
   on_variant_ = on_variant;
   stopped_ = false;
   // Now the picks of all problems before this one are known.
-  if (proposals_.awaits_warm_start()) {
-    MGTUNE_ASSIGN(const WarmSource warm, find_warm_start(shared_.store, problem_, shared_.device,
-                                                         planned_.visited(), view_.tuned.method));
-    proposals_.start_warm(warm.variants);
-  }
+  if (!awaits_search_) MGTUNE_TRY(start_warm());
   return begin();
+}
+
+Status ProblemSweep::start_warm() {
+  if (!proposals_.awaits_warm_start()) return {};
+  MGTUNE_ASSIGN(const WarmSource warm, find_warm_start(shared_.store, problem_, shared_.device,
+                                                       planned_.visited(), view_.tuned.method));
+  proposals_.start_warm(warm.variants);
+  return {};
+}
+
+void ProblemSweep::limit_to_default() {
+  awaits_search_ = postpones_final_ = true;
+  left_in_turn_ = proposals_.excludes(view_.tuned.default_variant) ? 0 : 1;
+}
+
+Status ProblemSweep::limit_to(std::optional<std::int64_t> evaluations) {
+  awaits_search_ = false;
+  postpones_final_ = true;
+  left_in_turn_ = evaluations;
+  MGTUNE_ASSIGN(
+      const std::vector<Variant> winners,
+      winners_nearby(shared_.store, problem_, shared_.device, planned_.visited(), kWinnersNearby));
+  MGTUNE_TRY(want_too(winners));
+  return start_warm();
 }
 
 Status ProblemSweep::begin_ahead() {
@@ -153,12 +176,18 @@ GpuPhase ProblemSweep::idle_cause() const {
   return compiling_.empty() ? GpuPhase::wait_last : GpuPhase::wait_compile;
 }
 
-bool ProblemSweep::wants_more() {
+bool ProblemSweep::has_more() {
   const std::optional<std::int64_t> limit = max_evaluations(shared_.options, planned_);
   return !shared_.options.finals && !proposals_.exhausted() &&
-         (!limit.has_value() || requested_ < *limit + wanted_too_) && !stopping() &&
+         (!limit.has_value() || requested_ < *limit + wanted_too_) &&
          (proposals_.retries() > 0 || !settled());
 }
+
+bool ProblemSweep::wants_more() {
+  return left_in_turn_.value_or(1) > 0 && !stopping() && has_more();
+}
+
+bool ProblemSweep::is_over() { return !has_more(); }
 
 // Proposed -> wanted: as many as keep the compilers and the measure workers busy.
 Status ProblemSweep::want_more(std::size_t window) {
@@ -175,6 +204,7 @@ Status ProblemSweep::want_more(std::size_t window) {
       break;
     }
     ++requested_;
+    if (left_in_turn_.has_value()) --*left_in_turn_;
     MGTUNE_TRY(want(*variant));
   }
   return {};
@@ -391,6 +421,11 @@ Status ProblemSweep::end_turn() {
   return pick();
 }
 
+Status ProblemSweep::hold_final_now() {
+  postpones_final_ = false;
+  return pick();
+}
+
 Status ProblemSweep::pick() {
   // A variant that failed at another problem is never run on this GPU, so it is no pick.
   MGTUNE_ASSIGN(const FailedVariants failed, read_failed_variants(shared_, view_));
@@ -400,7 +435,7 @@ Status ProblemSweep::pick() {
   // Shards that share a problem have their final when they are merged (`mgtune sweep --finals`).
   FinalResult final;
   if (!planned_.part.has_value() && !shared_.options.for_rules) {
-    MGTUNE_ASSIGN(final, hold_final(shared_, view_, contenders()));
+    MGTUNE_ASSIGN(final, hold_final(shared_, view_, contenders(), postpones_final_));
   }
   for (const OutcomeRecord& culprit : final.expelled) MGTUNE_TRY(expel(culprit));
   if (!final.pick.has_value()) {
@@ -430,6 +465,11 @@ const VariantState* ProblemSweep::best() const {
   const auto median = [](const auto& contender) { return contender.second.measurement->median_ns; };
   const auto best = std::ranges::min_element(contenders_, {}, median);
   return best == contenders_.end() ? nullptr : &best->second;
+}
+
+const VariantState* ProblemSweep::of_default() const {
+  const auto found = contenders_.find(view_.tuned.default_variant);
+  return found == contenders_.end() ? nullptr : &found->second;
 }
 
 // Even when the time is over, the default gets its result, so that there is something to serve and

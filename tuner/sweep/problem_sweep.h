@@ -51,6 +51,14 @@ class ProblemSweep {
                     const OnVariant& on_variant);
   Status begin_ahead();
 
+  // The next turn ends after the default has its result, or after so many further variants, and the
+  // problem can have another one. Then the picks of such turns come from single measurements or a
+  // final that is known, until hold_final_now() is called. A turn that ends after variants begins
+  // with the picks of problems nearby.
+  void limit_to_default();
+  Status limit_to(std::optional<std::int64_t> evaluations);
+  Status hold_final_now();
+
   // Moves variants on as far as that needs no reply. `window`: how many variants may be at work.
   Status advance(std::size_t window);
 
@@ -91,6 +99,11 @@ class ProblemSweep {
   std::size_t at_work() const;  // the number of variants in all stages
   std::int64_t done() const { return done_; }
   bool stopped() const { return stopped_; }  // by the deadline or should_stop()
+  bool is_over();                            // it has no further variants to try in any turn
+  bool is_measuring() const { return !measuring_.empty(); }
+  bool may_decide() const { return contenders_.size() > 1; }  // a final has something to decide
+  const TunedView& view() const { return view_; }
+  const VariantState* of_default() const;  // nullptr while it did not pass
   bool stopped_by_target() const { return settled_ && !proposals_.exhausted(); }
   bool found_any() const { return done_ > 0 || proposals_.has_proposed(); }
   std::uint64_t looked_in_vain() const { return proposals_.looked_in_vain(); }
@@ -110,6 +123,7 @@ class ProblemSweep {
   Status recall();
 
   Status begin();
+  Status start_warm();
 
   // The steps that move variants from stage to stage.
   Status want_more(std::size_t window);
@@ -127,6 +141,7 @@ class ProblemSweep {
   std::vector<OutcomeRecord> contenders() const;
   Status expel(const OutcomeRecord& culprit);
 
+  bool has_more();
   bool settled();
   bool discards(const WorkReply& reply);
   bool is_recorded(const VariantState& state) const;
@@ -159,6 +174,9 @@ class ProblemSweep {
   bool has_begun_ = false;  // in this turn
   std::int64_t requested_ = 0, done_ = 0, unsupported_ = 0, wanted_too_ = 0;
   bool stopped_ = false, settled_ = false, has_ceilings_ = false;
+  std::optional<std::int64_t> left_in_turn_;  // variants; nullopt: no limit
+  bool awaits_search_ = false;                // a turn for the default alone
+  bool postpones_final_ = false;
 };
 
 }  // namespace mgtune

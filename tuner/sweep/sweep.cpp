@@ -14,14 +14,12 @@
 #include "selection/variant_selection.h"
 #include "sweep/problem_sweep.h"
 #include "sweep/sweep_loop.h"
+#include "sweep/timed_turns.h"
 
 namespace mgtune {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-// The shortest time per problem that is worth another final.
-constexpr double kWorthwhileSeconds = 0.5;
 
 // A light kernel compiles in 0.1 s and a heavy one in some seconds; on a busy machine both take
 // several times as long. The deadline is longer than two minutes, because after that time the host
@@ -71,24 +69,9 @@ class Sweep {
 
   Status run() {
     plan();
-    std::vector<Running> all;
-    for (std::size_t i = 0; i < problems_.size(); ++i) {
-      if (problems_[i].is_served()) all.push_back({i, nullptr});
-    }
-    MGTUNE_TRY(take_turns(std::move(all), [this](Running& running) -> Status {
-      MGTUNE_ASSIGN(running.sweep, ProblemSweep::make(shared_, problems_[running.index]));
-      return {};
-    }));
-    if (shared_.options.for_rules) {
-      for (int round = 0; round < kRoundsForRules; ++round) MGTUNE_TRY(measure_everywhere());
-    } else {
-      MGTUNE_TRY(run_with_time_left());
-    }
-    for (const Running& unfinished : unfinished_) MGTUNE_TRY(note_end(unfinished));
-    shared_.summary.stopped_early = shared_.should_stop();
-    shared_.summary.ended_by_budget =
-        !shared_.summary.stopped_early &&
-        std::ranges::any_of(unfinished_, [](const Running& one) { return one.sweep->stopped(); });
+    const SweepOptions& options = shared_.options;
+    const bool is_timed = options.budget.seconds.has_value();
+    MGTUNE_TRY(is_timed && !options.for_rules && !options.finals ? run_timed() : run_in_order());
     for (const std::string& gpu : shared_.workers.left_alone()) skip("the GPU " + gpu);
     if (!shared_.not_cached.empty()) {
       skip("caching of builds: " + shared_.not_cached +
@@ -101,6 +84,46 @@ class Sweep {
   }
 
  private:
+  Status run_in_order() {
+    std::vector<Running> all;
+    for (std::size_t i = 0; i < problems_.size(); ++i) {
+      if (problems_[i].is_served()) all.push_back({i, nullptr});
+    }
+    MGTUNE_TRY(take_turns(std::move(all), [this](Running& running) -> Status {
+      MGTUNE_ASSIGN(running.sweep, ProblemSweep::make(shared_, problems_[running.index]));
+      return {};
+    }));
+    if (shared_.options.for_rules) {
+      for (int round = 0; round < kRoundsForRules; ++round) MGTUNE_TRY(measure_everywhere());
+    }
+    for (const Running& unfinished : unfinished_) {
+      MGTUNE_TRY(note_end(unfinished.index, *unfinished.sweep));
+    }
+    note_stop(
+        std::ranges::any_of(unfinished_, [](const Running& one) { return one.sweep->stopped(); }));
+    return {};
+  }
+
+  // Problems that have a turn again and again, as the time allows.
+  Status run_timed() {
+    TimedTurns turns(shared_, problems_, start_, [this](std::size_t index, const ProblemSweep& at) {
+      on_progress_(progress(index, at));
+    });
+    MGTUNE_TRY(turns.run());
+    for (std::size_t i = 0; i < problems_.size(); ++i) {
+      if (turns.sweeps()[i] != nullptr) MGTUNE_TRY(note_end(i, *turns.sweeps()[i]));
+    }
+    const BudgetUse use = turns.use();
+    note_stop(use.searched + use.defaults + use.not_begun > 0);
+    shared_.summary.budget_use = use;
+    return {};
+  }
+
+  void note_stop(bool is_unfinished) {
+    shared_.summary.stopped_early = shared_.should_stop();
+    shared_.summary.ended_by_budget = !shared_.summary.stopped_early && is_unfinished;
+  }
+
   // How many variants each problem will visit at most, and what cannot run here at all.
   void plan() {
     for (const PlannedProblem& planned : problems_) {
@@ -172,7 +195,9 @@ class Sweep {
     MGTUNE_TRY(loop_.run(*running.sweep, problem_deadline(weight), report, next));
     weight_left_ -= weight;
     left_ = std::max<std::int64_t>(0, left_ - totals_[running.index]);
-    if (!running.sweep->stopped() && !shared_.options.for_rules) return note_end(running);
+    if (!running.sweep->stopped() && !shared_.options.for_rules) {
+      return note_end(running.index, *running.sweep);
+    }
     unfinished_.push_back(std::move(running));
     return {};
   }
@@ -197,32 +222,15 @@ class Sweep {
     return candidates_for_all(*data, kMeasuredEverywhere);
   }
 
-  // Problems whose share of the time was too short get the time that others left. Each pass uses it
-  // up or ends some of them.
-  Status run_with_time_left() {
-    while (!unfinished_.empty() && !shared_.should_stop() &&
-           seconds_left() > kWorthwhileSeconds * static_cast<double>(unfinished_.size())) {
-      std::vector<Running> again = std::exchange(unfinished_, {});
-      weight_left_ = 0;
-      for (const Running& running : again) {
-        weight_left_ += problems_[running.index].weight;
-        left_ += totals_[running.index];
-      }
-      MGTUNE_TRY(take_turns(std::move(again), [](Running&) { return Status(); }));
-    }
-    return {};
-  }
-
   // Adds to the summary why the problem ended, if its target was reached, if the search found no
   // further variant in a space that it has not seen as a whole, or if every variant that was
   // visited turned out to be unsupported.
-  Status note_end(const Running& running) {
-    const Problem& problem = problems_[running.index].problem;
-    const ProblemSweep& sweep = *running.sweep;
+  Status note_end(std::size_t index, const ProblemSweep& sweep) {
+    const Problem& problem = problems_[index].problem;
     if (sweep.stopped_by_target()) {
-      shared_.summary.settled.push_back({name_of(problem), sweep.done(), totals_[running.index]});
+      shared_.summary.settled.push_back({name_of(problem), sweep.done(), totals_[index]});
     }
-    note_search(running);
+    note_search(index, sweep);
     if (shared_.options.finals && sweep.best() == nullptr) {
       skip(name_of(problem) + ": the database has no variant of it that passed");
     }
@@ -239,9 +247,8 @@ class Sweep {
     return {};
   }
 
-  void note_search(const Running& running) {
-    const PlannedProblem& planned = problems_[running.index];
-    const ProblemSweep& sweep = *running.sweep;
+  void note_search(std::size_t index, const ProblemSweep& sweep) {
+    const PlannedProblem& planned = problems_[index];
     const bool is_limited = sweep.looked_in_vain() > 0;
     if (!is_limited && (sweep.found_any() || !sweep.stopped())) return;
     shared_.summary.unfound += sweep.found_any() ? 0 : 1;

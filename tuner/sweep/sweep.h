@@ -31,9 +31,9 @@ namespace mgtune {
 
 struct Budget {
   std::optional<std::int64_t> evaluations;  // per problem; results that are reused count too
-  // Seconds for the whole sweep. Every problem gets a share of the time that is left, by its
-  // weight. At the end, the time that some problems did not use goes to the problems that needed
-  // more.
+  // Seconds for the whole sweep, which go where they are expected to bring most
+  // (sweep/timed_turns.h). A sweep for rules gives every problem a share of the time that is left,
+  // by its weight.
   std::optional<double> seconds;
   std::string text;  // as typed
 };
@@ -87,6 +87,21 @@ struct SettledProblem {
   std::int64_t done = 0, total = 0;  // variants; total is 0 if it is not known
 };
 
+// What a budget of time was used for, and what more time is likely to bring.
+struct BudgetUse {
+  std::int64_t complete = 0;  // problems that have nothing left to try
+  std::int64_t searched = 0;  // that had turns beyond that of the default, and have more to try
+  std::int64_t defaults = 0;  // of which only the default, or what was known, was evaluated
+  std::int64_t not_begun = 0;
+  double gained = 1;    // geometric mean of the default's time over that of the fastest variant
+  double expected = 1;  // the factor that more time is expected to bring, over all problems
+  struct Expected {
+    std::string problem;
+    double factor = 1;
+  };
+  std::vector<Expected> most_expected;  // the problems with the largest ones
+};
+
 struct SweepSummary {
   std::int64_t sweep_id = 0;
   std::int64_t problems = 0;
@@ -101,6 +116,7 @@ struct SweepSummary {
   std::vector<std::string> skipped;
   std::vector<TunedView> picks;
   std::vector<SettledProblem> settled;
+  std::optional<BudgetUse> budget_use;  // of a sweep with a budget of time
   SweepTimes times;
   bool stopped_early = false;    // by a signal
   bool ended_by_budget = false;  // some problems have variants that the time did not suffice for

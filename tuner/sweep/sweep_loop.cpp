@@ -6,7 +6,8 @@
 
 namespace mgtune {
 
-SweepLoop::SweepLoop(SweepShared& shared) : shared_(shared) {}
+SweepLoop::SweepLoop(SweepShared& shared, std::size_t most_ahead)
+    : shared_(shared), most_ahead_(most_ahead) {}
 
 SweepLoop::~SweepLoop() { shared_.workers.while_waiting(nullptr); }
 
@@ -14,13 +15,24 @@ Status SweepLoop::run(ProblemSweep& problem,
                       std::optional<std::chrono::steady_clock::time_point> deadline,
                       const ProblemSweep::OnVariant& on_variant, Next next) {
   turn_ = &problem;
-  ahead_ = nullptr;
+  std::erase(ahead_, &problem);
   next_ = std::move(next);
   MGTUNE_TRY(problem.begin_turn(deadline, on_variant));
   MGTUNE_TRY(run_variants());
   drop_waiting(problem);
   turn_ = nullptr;
   return hold_end(problem);
+}
+
+void SweepLoop::give_up(ProblemSweep& problem) {
+  std::erase(ahead_, &problem);
+  drop_waiting(problem);
+}
+
+std::vector<ProblemSweep*> SweepLoop::at_work() const {
+  std::vector<ProblemSweep*> problems(ahead_.begin(), ahead_.end());
+  if (turn_ != nullptr) problems.insert(problems.begin(), turn_);
+  return problems;
 }
 
 Status SweepLoop::run_variants() {
@@ -41,8 +53,8 @@ Status SweepLoop::run_variants() {
 // The final, during which the next problem goes on. Its ceilings are of the first GPU, like the
 // final, and come before its variants.
 Status SweepLoop::hold_end(ProblemSweep& problem) {
-  if (ahead_ != nullptr && shared_.workers.size() > 1 && !shared_.should_stop()) {
-    MGTUNE_TRY(ahead_->measure_ceilings_once());
+  if (!ahead_.empty() && shared_.workers.size() > 1 && !shared_.should_stop()) {
+    MGTUNE_TRY(ahead_.front()->measure_ceilings_once());
   }
   shared_.workers.while_waiting([this](WaitSet& waiting) { while_waiting(waiting); });
   const Status ended = problem.end_turn();
@@ -77,13 +89,24 @@ Status SweepLoop::advance() {
 
 Status SweepLoop::work_ahead() {
   if (shared_.should_stop()) return {};
-  if (const Next next = std::exchange(next_, nullptr)) {
-    MGTUNE_ASSIGN(ahead_, next());
-    if (ahead_ != nullptr) MGTUNE_TRY(ahead_->begin_ahead());
+  std::size_t others = turn_ == nullptr ? 0 : turn_->at_work();
+  for (std::size_t place = 0; others < window() || place < ahead_.size(); ++place) {
+    if (place == ahead_.size()) {
+      if (!next_ || place == most_ahead_) return {};
+      MGTUNE_ASSIGN(ProblemSweep* const next, next_());
+      if (next == nullptr) {
+        next_ = nullptr;
+        return {};
+      }
+      ahead_.push_back(next);
+      MGTUNE_TRY(next->begin_ahead());
+    }
+    ProblemSweep& problem = *ahead_[place];
+    MGTUNE_TRY(problem.advance(window() - std::min(window(), others)));
+    others += problem.at_work();
+    if (problem.wants_more()) return {};  // the window is full, or it waits for a warm start
   }
-  if (ahead_ == nullptr) return {};
-  const std::size_t others = turn_ == nullptr ? 0 : turn_->at_work();
-  return ahead_->advance(window() - std::min(window(), others));
+  return {};
 }
 
 // Waits until a worker has something to say or is late, or the problem's time is over.
@@ -114,25 +137,21 @@ Status SweepLoop::receive_builds() {
     std::erase_if(shared_.compiling, [&](const auto& build) { return build.second == reply->id; });
     bool is_compiled = false;
     bool is_awaited = false;
-    for (const ProblemSweep* problem : {turn_, ahead_}) {
-      if (problem == nullptr) continue;
+    for (const ProblemSweep* problem : at_work()) {
       is_awaited = is_awaited || problem->awaits(reply->id);
       is_compiled = is_compiled || problem->compiles(reply->id);
     }
     if (reply->outcome != Outcome::ok && shared_.should_stop()) is_compiled = is_awaited = false;
     shared_.summary.compiled += is_compiled ? 1 : 0;
     if (is_awaited && shared_.not_cached.empty()) shared_.not_cached = reply->not_cached;
-    for (ProblemSweep* problem : {turn_, ahead_}) {
-      if (problem != nullptr) MGTUNE_TRY(problem->take_build(*reply));
-    }
+    for (ProblemSweep* problem : at_work()) MGTUNE_TRY(problem->take_build(*reply));
   }
 }
 
 Status SweepLoop::receive_measurements() {
   const Result<std::optional<WorkReply>> next = shared_.workers.poll();
   if (next.ok() && !next->has_value()) return {};
-  for (ProblemSweep* problem : {turn_, ahead_}) {
-    if (problem == nullptr) continue;
+  for (ProblemSweep* problem : at_work()) {
     if (!next.ok()) {
       problem->forget_measurements();
     } else if (problem->awaits((*next)->id)) {
@@ -146,8 +165,8 @@ Status SweepLoop::receive_measurements() {
 // A build that the other problem waits for too is not dropped.
 void SweepLoop::drop_waiting(ProblemSweep& problem) {
   std::set<std::int64_t> dropped = problem.awaited_builds();
-  if (ahead_ != nullptr) {
-    for (const std::int64_t request : ahead_->awaited_builds()) dropped.erase(request);
+  for (const ProblemSweep* other : ahead_) {
+    for (const std::int64_t request : other->awaited_builds()) dropped.erase(request);
   }
   if (dropped.empty()) return;
   for (const std::int64_t at_work : shared_.pool.drop_waiting(dropped)) dropped.erase(at_work);

@@ -1,5 +1,5 @@
-// SweepLoop: gives one problem after the other its turn, and lets the next one work ahead. One
-// thread moves the variants of both on: it waits for the next compile or measure worker that has a
+// SweepLoop: gives one problem after the other its turn, and lets the next ones work ahead. One
+// thread moves the variants of all on: it waits for the next compile or measure worker that has a
 // result, so that both kinds of workers are busy at the same time, also while a final is held.
 //
 // The shared objects must outlive it. One thread.
@@ -7,8 +7,11 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
+#include <deque>
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "sweep/problem_sweep.h"
 #include "sweep/sweep_shared.h"
@@ -17,12 +20,13 @@ namespace mgtune {
 
 class SweepLoop {
  public:
-  // The problem whose turn comes after this one; nullptr if there is none. It is called at most
-  // once in a turn, when the problem that has the turn wants no further variants. The turn of the
-  // problem that it returns must be the next one.
+  // The problem whose turn comes after those that were returned before; nullptr if there is none.
+  // It is called when the problem that has the turn wants no further variants, and neither do those
+  // that work ahead. The turns must come in the order in which it returns problems.
   using Next = std::function<Result<ProblemSweep*>()>;
 
-  explicit SweepLoop(SweepShared& shared);
+  // At most `most_ahead` problems work ahead.
+  explicit SweepLoop(SweepShared& shared, std::size_t most_ahead = 1);
   SweepLoop(const SweepLoop&) = delete;
   SweepLoop& operator=(const SweepLoop&) = delete;
   ~SweepLoop();
@@ -33,11 +37,15 @@ class SweepLoop {
   Status run(ProblemSweep& problem, std::optional<std::chrono::steady_clock::time_point> deadline,
              const ProblemSweep::OnVariant& on_variant, Next next);
 
+  // The problem's turn does not come. It works ahead no more; it must not be measured now.
+  void give_up(ProblemSweep& problem);
+
  private:
   Status run_variants();
   Status hold_end(ProblemSweep& problem);
   Status advance();
   Status work_ahead();
+  std::vector<ProblemSweep*> at_work() const;
   Status receive_builds();
   Status receive_measurements();
   void drop_waiting(ProblemSweep& problem);
@@ -47,10 +55,11 @@ class SweepLoop {
   std::size_t window() const;
 
   SweepShared& shared_;
-  ProblemSweep* turn_ = nullptr;   // until its variants are over
-  ProblemSweep* ahead_ = nullptr;  // works ahead
-  Next next_;                      // empty: it was called
-  Status failure_;                 // of what was done while a final was held
+  std::size_t most_ahead_;
+  ProblemSweep* turn_ = nullptr;     // until its variants are over
+  std::deque<ProblemSweep*> ahead_;  // they work ahead, the next one first
+  Next next_;                        // empty: there is none
+  Status failure_;                   // of what was done while a final was held
 };
 
 }  // namespace mgtune

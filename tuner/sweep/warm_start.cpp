@@ -16,6 +16,9 @@ namespace {
 // another GPU.
 constexpr double kOtherDTypes = 1e4;
 
+// That of other dtypes of the same sizes, such as f16 and bf16: the same variants are fast.
+constexpr double kSameSizes = 0.1;
+
 constexpr double kStaticWeight = 4;      // a static dim is compiled in: other code runs
 constexpr double kPresenceWeight = 0.5;  // an optional tensor more or less is a small difference
 constexpr double kPerGpu = 1e6;          // above any sum of log distances
@@ -79,39 +82,48 @@ struct Neighbor {
   double distance;
 };
 
-// Sets the dtypes and flags in `slots` to those of `problem`. Returns whether any of them differed.
-bool copy_dtypes_and_flags(const Problem& problem, Slots& slots) {
-  bool differed = false;
-  const auto copy = [&](int slot) {
+// Sets the dtypes and flags in `slots` to those of `problem`. Returns how far they were apart.
+double copy_dtypes_and_flags(const Problem& problem, Slots& slots) {
+  double distance = 0;
+  const auto copy = [&](int slot, const auto& distance_of) {
     const auto at = static_cast<std::size_t>(slot);
-    const std::int64_t wanted = problem.slots[at];
-    differed = std::exchange(slots[at], wanted) != wanted || differed;
+    const std::int64_t wanted = problem.slots[at], was = std::exchange(slots[at], wanted);
+    if (was != wanted) distance = std::max(distance, distance_of(was, wanted));
   };
-  for (const DTypeVariable& dtype : problem.op->dtypes) copy(dtype.slot);
-  for (const Flag& flag : problem.op->flags) copy(flag.slot);
-  return differed;
+  for (const DTypeVariable& dtype : problem.op->dtypes) {
+    copy(dtype.slot, [](std::int64_t a, std::int64_t b) {
+      const bool same_size =
+          size_in_bytes(static_cast<DType>(a)) == size_in_bytes(static_cast<DType>(b));
+      return same_size ? kSameSizes : kOtherDTypes;
+    });
+  }
+  for (const Flag& flag : problem.op->flags) {
+    copy(flag.slot, [](std::int64_t, std::int64_t) { return kOtherDTypes; });
+  }
+  return distance;
 }
 
-// The nearest comes first. The runtime does not use problems of other dtypes and flags. Here they
-// come last on each GPU, so their distance is computed as if they had the dtypes of `problem`.
+// The nearest comes first. The runtime does not use problems of other dtypes and flags. Here those
+// of other sizes come last on each GPU, so their distance is computed as if they had the dtypes of
+// `problem`.
 std::vector<Neighbor> neighbors(const Problem& problem, const DeviceInfo& device,
                                 const std::vector<TunedEntry>& entries) {
   const Operator& op = *problem.op;
   const GpuRecord here = gpu_record(device);
   std::vector<TunedEntry> alike = entries;
-  std::vector<bool> differs;
-  differs.reserve(alike.size());
+  std::vector<double> apart;
+  apart.reserve(alike.size());
   for (TunedEntry& entry : alike) {
-    differs.push_back(copy_dtypes_and_flags(problem, entry.problem.slots));
+    apart.push_back(copy_dtypes_and_flags(problem, entry.problem.slots));
   }
   std::vector<Neighbor> found;
   for (const TunedDistance& at : tuned_distances(problem.binding(), device, alike)) {
     const auto place = static_cast<std::size_t>(at.entry - alike.data());
     const TunedEntry& entry = entries[place];
     if (is_same_gpu(entry.gpu, here) && entry.problem.text() == problem.text()) continue;
-    found.push_back({&entry, at.distance +
-                                 dims_distance(op, at.entry->problem.slots, problem.slots) +
-                                 (differs[place] ? kOtherDTypes : 0)});
+    found.push_back(
+        {&entry,
+         at.distance + dims_distance(op, at.entry->problem.slots, problem.slots) + apart[place]});
   }
   std::ranges::stable_sort(found, {}, &Neighbor::distance);
   return found;
@@ -140,6 +152,21 @@ WarmStart fastest_at(const TunedEntry& entry, const std::vector<OutcomeView>& ro
 }
 
 }  // namespace
+
+Result<std::vector<Variant>> winners_nearby(Store& store, const Problem& problem,
+                                            const DeviceInfo& device, const VariantSet& set,
+                                            std::size_t count) {
+  MGTUNE_ASSIGN(const std::vector<TunedView> tuned, store.tuned(problem.op->full_name()));
+  const std::vector<TunedEntry> entries = decode_tuned(*problem.op, tuned);
+  std::vector<Variant> winners;
+  for (const Neighbor& neighbor : neighbors(problem, device, entries)) {
+    if (winners.size() == count) break;
+    const Variant& winner = neighbor.entry->variant;
+    if (!is_same_gpu(neighbor.entry->gpu, gpu_record(device)) || !set.admits(winner)) continue;
+    if (std::ranges::find(winners, winner) == winners.end()) winners.push_back(winner);
+  }
+  return winners;
+}
 
 Result<WarmSource> find_warm_start(Store& store, const Problem& problem, const DeviceInfo& device,
                                    const VariantSet& set, const std::string& method) {

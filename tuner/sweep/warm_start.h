@@ -1,11 +1,13 @@
 // Where the search of a problem starts: with the fastest variants of the nearest problem that was
-// swept before: this GPU comes before the nearest other one, then the same dtypes and flags, then
-// the nearest dims. The search tries these variants early, and does not rely on their times.
-// One thread.
+// swept before: this GPU comes before the nearest other one, then dtypes of the same sizes and the
+// same flags, then the nearest dims. The search tries these variants early, and does not rely on
+// their times. One thread.
 
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <vector>
 
 #include "core/status.h"
 #include "device/device.h"
@@ -25,5 +27,11 @@ struct WarmSource {
 // has none, those by another method that it has. The problem itself on this GPU is not a neighbor.
 Result<WarmSource> find_warm_start(Store& store, const Problem& problem, const DeviceInfo& device,
                                    const VariantSet& set, const std::string& method);
+
+// The picks of the problems of the same operator on the same GPU, of the nearest first, without
+// repetitions: at most `count` that the set admits.
+Result<std::vector<Variant>> winners_nearby(Store& store, const Problem& problem,
+                                            const DeviceInfo& device, const VariantSet& set,
+                                            std::size_t count);
 
 }  // namespace mgtune

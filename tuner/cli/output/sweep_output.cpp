@@ -162,6 +162,41 @@ std::string stop_text(const FinishedSweep& sweep) {
                      sweep.summary.evaluated + sweep.summary.reused, variants_text(*sweep.plan));
 }
 
+// "of 96 problems, 40 were searched, 50 have their default alone, 6 were not begun".
+std::string budget_use_text(const SweepSummary& summary) {
+  if (!summary.budget_use.has_value()) return "";
+  const BudgetUse& use = *summary.budget_use;
+  std::string parts;
+  const auto add = [&](std::int64_t count, const std::string& what) {
+    if (count > 0) parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", count, what);
+  };
+  add(use.complete, "complete");
+  add(use.searched, "searched in part");
+  add(use.defaults, "with the default alone");
+  add(use.not_begun, "not begun");
+  std::string text =
+      fmt::format("{}: {}; the fastest variants are {:.3g} % faster than the defaults\n",
+                  counted(summary.problems, "problem"), parts, 100 * (use.gained - 1));
+  if (use.most_expected.empty()) return text;
+  text += fmt::format("more time is likely to bring another {:.2g} %, most at",
+                      100 * (use.expected - 1));
+  for (const BudgetUse::Expected& problem : use.most_expected) {
+    text += fmt::format("{} {} ({:.2g} %)", &problem == &use.most_expected.front() ? "" : ",",
+                        problem.problem, 100 * (problem.factor - 1));
+  }
+  return text + "\n";
+}
+
+Json budget_use_json(const BudgetUse& use) {
+  Json most = Json::array();
+  for (const BudgetUse::Expected& problem : use.most_expected) {
+    most.push_back({{"problem", problem.problem}, {"factor", problem.factor}});
+  }
+  return {{"complete", use.complete},        {"searched", use.searched}, {"defaults", use.defaults},
+          {"not_begun", use.not_begun},      {"gained", use.gained},     {"expected", use.expected},
+          {"most_expected", std::move(most)}};
+}
+
 constexpr std::size_t kCausesShown = 3;
 
 // The most frequent causes of the failures at the sweep's problems. "" if they cannot be read: the
@@ -286,6 +321,7 @@ Result<std::string> sweep_json(const std::vector<FinishedSweep>& sweeps, Store& 
     json["stopped_early"] = summary.stopped_early;
     json["ended_by_budget"] = summary.ended_by_budget;
     json["settled"] = settled_json(summary);
+    if (summary.budget_use) json["budget_use"] = budget_use_json(*summary.budget_use);
     json["seconds"] = sweep.seconds;
     json["outcomes"] = Json::object();
     for (const auto& [outcome, count] : summary.outcomes) {
@@ -345,6 +381,7 @@ std::string summary_text(const FinishedSweep& sweep, const std::string& show_fai
     text += causes_of(sweep, store);
   }
   text += settled_text(sweep);
+  if (summary.ended_by_budget) text += budget_use_text(summary);
   if (summary.stopped_early || summary.ended_by_budget) text += stop_text(sweep);
   text += token_picks_text(summary, store);
   return text + "results in " + store.path() + "\n";

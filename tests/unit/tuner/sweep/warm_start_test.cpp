@@ -7,6 +7,7 @@
 
 #include "space/space.h"
 #include "tests/helpers/operators/toy_operators.h"
+#include "tests/helpers/replaced.h"
 #include "tests/helpers/store_fixture.h"
 
 namespace mgtune {
@@ -62,6 +63,11 @@ class WarmStartTest : public StoreTest {
     return must(find_warm_start(store_, asked, device, Space(asked, device.limits), method));
   }
 
+  static std::string with_f16(const std::string& text) {
+    return replaced(replaced(text, R"(["f32", "bf16"])", R"(["f32", "f16", "bf16"])"),
+                    R"("bf16": 1e-2)", R"("f16": 1e-3, "bf16": 1e-2)");
+  }
+
   std::string origin(const std::string& words, const DeviceInfo& device) {
     return find(words, device).origin;
   }
@@ -74,7 +80,7 @@ class WarmStartTest : public StoreTest {
   }
 
   Store store_ = open();
-  const Operator op_ = toy_norm();
+  const Operator op_ = decode_toy("toy.norm", with_f16(kToyNorm));
   const DeviceInfo here_ = FakeDevice().device_info;
   DeviceInfo far_ = here_, farther_ = here_;
 };
@@ -114,6 +120,33 @@ TEST_F(WarmStartTest, ThisGpuThenTheNearestOtherThenDTypesThenDims) {
   EXPECT_EQ(origin("rows=64,hidden=64,T=f32", here_), "rows=64 hidden=64 T=bf16 on Fake H200");
   sweep("rows=999999,hidden=1024,T=f32", here_, {{"row THREADS=64 VEC=4", 1000}});
   EXPECT_EQ(origin("rows=64,hidden=64,T=f32", here_), "rows=999999 hidden=1024 T=f32 on Fake H200");
+}
+
+TEST_F(WarmStartTest, DTypesOfOneSizeAreAlike) {
+  sweep("rows=128,hidden=64,T=bf16", here_, {{"row THREADS=64 VEC=4", 1000}});
+  sweep("rows=64,hidden=64,T=f32", here_, {{"row THREADS=128 VEC=2", 1000}});
+  sweep("rows=64,hidden=64,T=f16", here_, {{"row THREADS=256 VEC=4", 1000}});
+  EXPECT_EQ(origin("rows=64,hidden=64,T=bf16", here_), "rows=64 hidden=64 T=f16 on Fake H200");
+}
+
+TEST_F(WarmStartTest, WinnersNearbyAreThePicksOfTheNearestFirst) {
+  sweep("rows=4096,hidden=64,T=f16", here_, {{"row THREADS=64 VEC=4", 1000}});
+  sweep("rows=64,hidden=64,T=f32", here_, {{"row THREADS=128 VEC=2", 1000}});
+  sweep("rows=128,hidden=64,T=f16", here_, {{"row THREADS=256 VEC=4", 1000}});
+  sweep("rows=256,hidden=64,T=f16", here_, {{"row THREADS=256 VEC=4", 1000}});
+  sweep("rows=64,hidden=64,T=f16", far_, {{"row THREADS=32 VEC=1", 1000}});
+  const Problem asked = problem("rows=64,hidden=64,T=f16");
+  const auto winners = [&](std::size_t count) {
+    std::vector<std::string> texts;
+    for (const Variant& variant :
+         must(winners_nearby(store_, asked, here_, Space(asked, here_.limits), count))) {
+      texts.push_back(variant_text(op_, variant));
+    }
+    return texts;
+  };
+  EXPECT_THAT(winners(4), ElementsAre("row THREADS=256 VEC=4", "row THREADS=64 VEC=4",
+                                      "row THREADS=128 VEC=2"));
+  EXPECT_THAT(winners(1), ElementsAre("row THREADS=256 VEC=4"));
 }
 
 TEST_F(WarmStartTest, PassesOverNeighborsOfWhichNothingServes) {

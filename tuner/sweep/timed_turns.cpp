@@ -1,0 +1,213 @@
+#include "sweep/timed_turns.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "final/sustained.h"
+
+namespace mgtune {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Seconds of a final, until one was held, with what a problem needs to be ready again. Kernels that
+// depend on the clocks run alone for a while before each sample.
+constexpr double kFinalSeconds = 0.5, kSustainedFinalSeconds = 25;
+
+// Finals decide between variants that differ by a percent or so. A search may bring more.
+constexpr double kMostForFinals = 0.15, kMostForOneFinal = 0.5;  // of the budget
+
+constexpr std::size_t kNamed = 3;  // problems with the largest expected gains, in the summary
+
+double seconds_between(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
+std::vector<std::size_t> served(const std::vector<PlannedProblem>& problems) {
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < problems.size(); ++i) {
+    if (problems[i].is_served()) places.push_back(i);
+  }
+  return places;
+}
+
+std::vector<TurnOrder::Entry> entries_of(const std::vector<PlannedProblem>& problems,
+                                         const std::vector<std::size_t>& places) {
+  std::vector<TurnOrder::Entry> entries;
+  for (const std::size_t place : places) {
+    const Problem& problem = problems[place].problem;
+    const Result<std::int64_t> bytes = problem.op->bytes.evaluate(problem.slots);
+    entries.push_back(
+        {&problem, problems[place].weight, bytes.ok() ? static_cast<double>(*bytes) : 0});
+  }
+  return entries;
+}
+
+double time_of(const VariantState* state) {
+  return state == nullptr ? 0 : state->measurement->median_ns;
+}
+
+}  // namespace
+
+TimedTurns::TimedTurns(SweepShared& shared, const std::vector<PlannedProblem>& problems,
+                       Clock::time_point start, Report report)
+    : shared_(shared),
+      problems_(problems),
+      end_(start + std::chrono::duration_cast<Clock::duration>(
+                       std::chrono::duration<double>(*shared.options.budget.seconds))),
+      report_(std::move(report)),
+      loop_(shared, shared.pool.size() + 1),
+      served_(served(problems)),
+      order_(entries_of(problems, served_)),
+      sweeps_(problems.size()) {}
+
+double TimedTurns::seconds_left() const {
+  return std::max(0.0, seconds_between(Clock::now(), end_));
+}
+
+Status TimedTurns::run() {
+  while (!shared_.should_stop()) {
+    if (committed_.empty()) MGTUNE_TRY(commit_next().status());
+    if (committed_.empty()) break;
+    const TurnOrder::Turn turn = committed_.front();
+    const ProblemSweep& sweep = *sweeps_[served_[turn.problem]];
+    // A problem that another GPU measures already has its turn for that.
+    const bool is_late = seconds_left() - kept_for_finals() <= 0;
+    const bool is_first = !std::exchange(has_taken_turn_, true);
+    if (is_late && !is_first && !sweep.is_measuring()) {
+      give_up_rest();
+      break;
+    }
+    committed_.pop_front();
+    MGTUNE_TRY(take_turn(turn));
+  }
+  return hold_finals();
+}
+
+// The first problem has its default measured whatever the budget is.
+Result<ProblemSweep*> TimedTurns::commit_next() {
+  const bool is_first = std::ranges::all_of(sweeps_, [](const auto& sweep) { return !sweep; });
+  const double seconds = seconds_left() - kept_for_finals();
+  const std::optional<TurnOrder::Turn> turn =
+      order_.next(is_first ? *shared_.options.budget.seconds : seconds);
+  if (!turn.has_value()) return nullptr;
+  std::unique_ptr<ProblemSweep>& sweep = sweeps_[served_[turn->problem]];
+  if (sweep == nullptr) {
+    MGTUNE_ASSIGN(sweep, ProblemSweep::make(shared_, problems_[served_[turn->problem]]));
+  }
+  if (turn->is_default) {
+    sweep->limit_to_default();
+  } else {
+    MGTUNE_TRY(sweep->limit_to(turn->evaluations));
+  }
+  committed_.push_back(*turn);
+  return sweep.get();
+}
+
+Status TimedTurns::take_turn(const TurnOrder::Turn& turn) {
+  const std::size_t place = served_[turn.problem];
+  ProblemSweep& sweep = *sweeps_[place];
+  const Clock::time_point begin = Clock::now();
+  const std::int64_t done = sweep.done();
+  report_(place, sweep);
+  const auto report = [&](const ProblemSweep& at) { report_(place, at); };
+  const double seconds = std::min(turn.seconds, seconds_left() - kept_for_finals());
+  const auto deadline =
+      begin + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  MGTUNE_TRY(loop_.run(sweep, deadline, report, [this] { return commit_next(); }));
+  TurnOrder::Standing standing;
+  standing.default_ns = time_of(sweep.of_default());
+  standing.best_ns = time_of(sweep.best());
+  standing.copy_ns = sweep.view().copy_ns;
+  standing.is_over = sweep.is_over();
+  standing.evaluated = sweep.done() - done;
+  standing.seconds = seconds_between(begin, Clock::now());
+  order_.finish(turn.problem, standing);
+  return {};
+}
+
+// Turns that were planned and for which no time is left.
+void TimedTurns::give_up_rest() {
+  for (const TurnOrder::Turn& turn : std::exchange(committed_, {})) {
+    loop_.give_up(*sweeps_[served_[turn.problem]]);
+    order_.cancel(turn.problem);
+  }
+}
+
+double TimedTurns::seconds_of_final(std::size_t problem) const {
+  const ProblemSweep& sweep = *sweeps_[problem];
+  if (depends_on_clocks(sweep.view(), shared_.device.kind)) {
+    return std::max(longest_final_, kSustainedFinalSeconds);
+  }
+  return longest_final_ > 0 ? longest_final_ : kFinalSeconds;
+}
+
+double TimedTurns::kept_for_finals() const {
+  const double budget = *shared_.options.budget.seconds;
+  double all = 0, longest = 0;
+  for (const std::size_t place : served_) {
+    const ProblemSweep* const sweep = sweeps_[place].get();
+    if (sweep == nullptr || !sweep->may_decide()) continue;
+    const double seconds = seconds_of_final(place);
+    all += seconds;
+    longest = std::max(longest, seconds);
+  }
+  return std::min(all,
+                  std::max(kMostForFinals * budget, std::min(longest, kMostForOneFinal * budget)));
+}
+
+// Those that count most by their weight first.
+Status TimedTurns::hold_finals() {
+  std::vector<std::size_t> places = served_;
+  std::ranges::stable_sort(places, std::greater(),
+                           [this](std::size_t place) { return problems_[place].weight; });
+  for (const std::size_t place : places) {
+    ProblemSweep* const sweep = sweeps_[place].get();
+    if (sweep == nullptr || !sweep->may_decide() || shared_.should_stop()) continue;
+    if (seconds_of_final(place) > seconds_left()) continue;
+    const Clock::time_point begin = Clock::now();
+    MGTUNE_TRY(sweep->hold_final_now());
+    longest_final_ = std::max(longest_final_, seconds_between(begin, Clock::now()));
+  }
+  return {};
+}
+
+BudgetUse TimedTurns::use() const {
+  BudgetUse use;
+  double gained = 0, expected = 0, known = 0;
+  std::vector<std::pair<double, std::size_t>> left;
+  for (std::size_t i = 0; i < served_.size(); ++i) {
+    if (!order_.has_begun(i)) {
+      ++use.not_begun;
+    } else if (order_.is_over(i)) {
+      ++use.complete;
+    } else if (order_.was_searched(i)) {
+      ++use.searched;
+    } else {
+      ++use.defaults;
+    }
+    const TurnOrder::Standing& at = order_.standing(i);
+    if (at.default_ns > 0 && at.best_ns > 0) {
+      gained += std::log(at.default_ns / at.best_ns);
+      ++known;
+    }
+    const double gain = order_.expected_gain(i);
+    expected += gain;
+    if (gain > 0) left.emplace_back(gain, i);
+  }
+  const auto count = static_cast<double>(served_.size());
+  if (known > 0) use.gained = std::exp(gained / known);
+  if (count > 0) use.expected = std::exp(expected / count);
+  std::ranges::stable_sort(left, std::greater(), &std::pair<double, std::size_t>::first);
+  left.resize(std::min(left.size(), kNamed));
+  for (const auto& [gain, i] : left) {
+    const Problem& problem = problems_[served_[i]].problem;
+    use.most_expected.push_back({problem.op->full_name() + " " + problem.text(), std::exp(gain)});
+  }
+  return use;
+}
+
+}  // namespace mgtune

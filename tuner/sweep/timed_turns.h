@@ -1,0 +1,65 @@
+// TimedTurns: the problems of a sweep with a budget of time. The time goes where it is expected to
+// bring most (sweep/turn_order.h), and all of it ends within the budget: first the defaults of all
+// problems, then turns of a few variants, and at the end the finals, for which time is kept. A
+// problem whose final does not fit keeps the pick of its single measurements.
+//
+// Several problems work ahead, so that their variants compile while others are measured. All
+// arguments must outlive the object. One thread.
+
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "sweep/problem_sweep.h"
+#include "sweep/sweep.h"
+#include "sweep/sweep_loop.h"
+#include "sweep/sweep_shared.h"
+#include "sweep/turn_order.h"
+
+namespace mgtune {
+
+class TimedTurns {
+ public:
+  // Called when a turn begins, and after every variant.
+  using Report = std::function<void(std::size_t problem, const ProblemSweep& at)>;
+
+  // `start` is that of the budget.
+  TimedTurns(SweepShared& shared, const std::vector<PlannedProblem>& problems,
+             std::chrono::steady_clock::time_point start, Report report);
+
+  Status run();
+
+  // What the time was used for.
+  BudgetUse use() const;
+
+  // By the place of the problem; null if it was not begun or nothing serves it.
+  const std::vector<std::unique_ptr<ProblemSweep>>& sweeps() const { return sweeps_; }
+
+ private:
+  Status take_turn(const TurnOrder::Turn& turn);
+  Status hold_finals();
+  Result<ProblemSweep*> commit_next();
+  void give_up_rest();
+  double seconds_left() const;
+  double seconds_of_final(std::size_t problem) const;
+  double kept_for_finals() const;
+
+  SweepShared& shared_;
+  const std::vector<PlannedProblem>& problems_;
+  const std::chrono::steady_clock::time_point end_;
+  Report report_;
+  SweepLoop loop_;
+  std::vector<std::size_t> served_;  // the places in problems_ of those that the order knows
+  TurnOrder order_;
+  std::deque<TurnOrder::Turn> committed_;  // the next ones
+  std::vector<std::unique_ptr<ProblemSweep>> sweeps_;
+  double longest_final_ = 0;  // seconds; 0: none was held
+  bool has_taken_turn_ = false;
+};
+
+}  // namespace mgtune
