@@ -140,9 +140,8 @@ Status Reference::load(Builder& builder) {
 ProblemTensors::Generator Reference::generator(std::size_t tensor, std::uint64_t seed) const {
   const TensorLayout& layout = (*layouts_)[tensor];
   const Fill& fill = problem_->op->tensors[tensor].fill;
-  auto fill_elements = [kernels = kernels_, kernel = fills_[tensor], &fill,
-                              count = layout.count,
-                              own_seed = tensor_seed(seed, tensor)](void* out) mutable -> Status {
+  auto fill_elements = [kernels = kernels_, kernel = fills_[tensor], &fill, count = layout.count,
+                        own_seed = tensor_seed(seed, tensor)](void* out) mutable -> Status {
     std::vector<void*> args{&out};
     if (fill.kind == Fill::Kind::kernel) {
       args.push_back(&own_seed);

@@ -178,10 +178,10 @@ std::string budget_use_text(const SweepSummary& summary) {
       fmt::format("{}: {}; the fastest variants are {:.3g} % faster than the defaults\n",
                   counted(summary.problems, "problem"), parts, 100 * (use.gained - 1));
   if (use.most_expected.empty()) return text;
-  text += fmt::format("more time is likely to bring another {:.2g} %, most at",
+  text += fmt::format("more time is likely to bring another {:.3g} %, most at",
                       100 * (use.expected - 1));
   for (const BudgetUse::Expected& problem : use.most_expected) {
-    text += fmt::format("{} {} ({:.2g} %)", &problem == &use.most_expected.front() ? "" : ",",
+    text += fmt::format("{} {} ({:.3g} %)", &problem == &use.most_expected.front() ? "" : ",",
                         problem.problem, 100 * (problem.factor - 1));
   }
   return text + "\n";
