@@ -262,7 +262,8 @@ Status ProblemSweep::measure_ready() {
   if (!has_turn && (shared_.workers.size() < 2 || needs_ceilings())) return {};
   const MeasurePool::Place place =
       has_turn ? MeasurePool::Place::any : MeasurePool::Place::not_first;
-  while (!ready_.empty() && shared_.workers.has_idle(place) && !is_default_on_its_way() &&
+  const NamedProblem problem = shared_.named_problem(view_);
+  while (!ready_.empty() && shared_.workers.has_room(problem, place) && !is_default_on_its_way() &&
          !stopping()) {
     MGTUNE_TRY(measure_ceilings_once());
     auto next = std::ranges::find_if(

@@ -65,7 +65,7 @@ void SweepLoop::while_waiting(WaitSet& waiting) {
 // Between search and result there are no more variants than keep the compilers and the measure
 // workers busy. Those that wait for the compiler's probe keep nobody busy.
 std::size_t SweepLoop::window() const {
-  return 2 * shared_.pool.size() + shared_.workers.size() + shared_.pool.unproven();
+  return 2 * shared_.pool.size() + 2 * shared_.workers.size() + shared_.pool.unproven();
 }
 
 Status SweepLoop::advance() {
