@@ -318,7 +318,7 @@ Status ProblemSweep::probe_suspects() {
 }
 
 // -> finished: the variant counts from here on, for the search, for racing and for the pick. The
-// measure worker gets its next variant before this one is written to the disk.
+// measure worker gets its next variant before the rows are written to the disk.
 Status ProblemSweep::finish(const VariantState& state, Origin origin) {
   const bool evaluated = origin == Origin::measurement ||
                          (origin == Origin::build && state.build.outcome != Outcome::ok);
@@ -362,13 +362,10 @@ std::size_t ProblemSweep::at_work() const {
   return count;
 }
 
-// Writes the row in its own transaction, unless the store has it.
+// Adds the row to the journal, unless the store has it.
 Status ProblemSweep::record(const VariantState& state, Origin origin) {
   if (origin == Origin::store && is_recorded(state)) return {};
-  const IdleCause cause(shared_.workers.times(), GpuPhase::store);
-  OutcomeRecord row = state;  // without the members that only this sweep needs
-  MGTUNE_ASSIGN(row.sweep, shared_.journal.begin());
-  return shared_.store.record(row);
+  return shared_.journal.add(state);  // without the members that only this sweep needs
 }
 
 // How much of the space each rule left. If everything was known, an earlier sweep recorded it.
@@ -424,7 +421,8 @@ Status ProblemSweep::expel(const OutcomeRecord& culprit) {
   const bool was_counted = counted_.contains(culprit.variant);
   if (was_counted && --outcomes[Outcome::ok] == 0) outcomes.erase(Outcome::ok);
   ++outcomes[state.outcome];
-  return record(state, Origin::measurement);
+  MGTUNE_TRY(record(state, Origin::measurement));
+  return shared_.journal.write();
 }
 
 const VariantState* ProblemSweep::best() const {

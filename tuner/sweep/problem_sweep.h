@@ -1,6 +1,6 @@
 // ProblemSweep: one problem of a sweep. It asks the search for variants, keeps a bounded number of
-// them at work, and records each in a transaction of its own. Then it picks a winner from all
-// results of the problem, including those of earlier sweeps.
+// them at work, and adds each to the journal, which SweepLoop writes. Then it picks a winner from
+// all results of the problem, including those of earlier sweeps.
 //
 //   wanted -> compiling -> ready -> measuring -> finished
 //

@@ -16,8 +16,15 @@ Status SweepLoop::run(ProblemSweep& problem,
   turn_ = &problem;
   ahead_ = nullptr;
   next_ = std::move(next);
-  MGTUNE_TRY(problem.begin_turn(deadline, on_variant));
+  Status status = problem.begin_turn(deadline, on_variant);
+  if (status.ok()) status = take_turn(problem);
+  const Status written = write();  // also where the sweep fails: these results are good
+  return status.ok() ? written : status;
+}
+
+Status SweepLoop::take_turn(ProblemSweep& problem) {
   MGTUNE_TRY(run_variants());
+  MGTUNE_TRY(write());
   drop_waiting(problem);
   turn_ = nullptr;
   return hold_end(problem);
@@ -32,6 +39,7 @@ Status SweepLoop::run_variants() {
       continue;
     }
     make_silence();
+    MGTUNE_TRY(write());
     wait();
     MGTUNE_TRY(receive_builds());
     MGTUNE_TRY(receive_measurements());
@@ -59,6 +67,7 @@ void SweepLoop::while_waiting(WaitSet& waiting) {
   keep(receive_builds());
   keep(receive_measurements());
   if (failure_.ok()) keep(work_ahead());
+  if (failure_.ok()) keep(write());
   if (failure_.ok()) shared_.pool.join(waiting);
 }
 
@@ -129,18 +138,30 @@ Status SweepLoop::receive_builds() {
 }
 
 Status SweepLoop::receive_measurements() {
-  const Result<std::optional<WorkReply>> next = shared_.workers.poll();
-  if (next.ok() && !next->has_value()) return {};
-  for (ProblemSweep* problem : {turn_, ahead_}) {
-    if (problem == nullptr) continue;
+  while (true) {
+    const Result<std::optional<WorkReply>> next = shared_.workers.poll();
     if (!next.ok()) {
-      problem->forget_measurements();
-    } else if (problem->awaits((*next)->id)) {
-      return problem->take_measurement(**next);
+      for (ProblemSweep* problem : {turn_, ahead_}) {
+        if (problem != nullptr) problem->forget_measurements();
+      }
+      return shared_.interrupted_or(next.status());
     }
+    if (!next->has_value()) return {};
+    MGTUNE_TRY(receive_measurement(**next));
   }
-  if (!next.ok()) return shared_.interrupted_or(next.status());
+}
+
+Status SweepLoop::receive_measurement(const WorkReply& reply) {
+  for (ProblemSweep* problem : {turn_, ahead_}) {
+    if (problem != nullptr && problem->awaits(reply.id)) return problem->take_measurement(reply);
+  }
   return internal_error("a measurement that nobody asked for");
+}
+
+// Results that have arrived together share a transaction.
+Status SweepLoop::write() {
+  const IdleCause cause(shared_.workers.times(), GpuPhase::store);
+  return shared_.journal.write();
 }
 
 // A build that the other problem waits for too is not dropped.

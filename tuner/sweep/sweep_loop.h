@@ -1,6 +1,7 @@
 // SweepLoop: gives one problem after the other its turn, and lets the next one work ahead. One
 // thread moves the variants of both on: it waits for the next compile or measure worker that has a
 // result, so that both kinds of workers are busy at the same time, also while a final is held.
+// Before it waits, it writes the results of all that have one by then.
 //
 // The shared objects must outlive it. One thread.
 
@@ -34,12 +35,15 @@ class SweepLoop {
              const ProblemSweep::OnVariant& on_variant, Next next);
 
  private:
+  Status take_turn(ProblemSweep& problem);
   Status run_variants();
   Status hold_end(ProblemSweep& problem);
   Status advance();
   Status work_ahead();
   Status receive_builds();
   Status receive_measurements();
+  Status receive_measurement(const WorkReply& reply);
+  Status write();
   void drop_waiting(ProblemSweep& problem);
   void make_silence();
   void wait();
