@@ -259,13 +259,14 @@ Status ProblemSweep::take_build(const WorkReply& reply) {
 // between two problems: a new checker costs two runs of the reference.
 Status ProblemSweep::measure_ready() {
   const bool has_turn = stage_ == Stage::turn;
-  if (!has_turn && (shared_.workers.size() < 2 || needs_ceilings())) return {};
+  if (!has_turn && shared_.workers.size() < 2) return {};
+  // Others go on meanwhile, so the loop below looks at all of its conditions afterwards.
+  if (has_turn && !ready_.empty() && !stopping()) MGTUNE_TRY(measure_ceilings_once());
   const MeasurePool::Place place =
       has_turn ? MeasurePool::Place::any : MeasurePool::Place::not_first;
   const NamedProblem problem = shared_.named_problem(view_);
   while (!ready_.empty() && shared_.workers.has_room(problem, place) && !is_default_on_its_way() &&
          !stopping()) {
-    MGTUNE_TRY(measure_ceilings_once());
     auto next = std::ranges::find_if(
         ready_, [this](const VariantState& state) { return is_default(state); });
     if (next == ready_.end()) next = ready_.begin();

@@ -78,9 +78,6 @@ class ProblemSweep {
   // What it waits for from the compile pool, by request.
   std::set<std::int64_t> awaited_builds() const;
 
-  // Measures the ceilings that the problem needs, unless they are known.
-  Status measure_ceilings_once();
-
   // At the end of a turn, in every case: picks a winner.
   Status end_turn();
 
@@ -118,6 +115,7 @@ class ProblemSweep {
   void compile(VariantState state);
   Status measure_ready();
   bool needs_ceilings() const;
+  Status measure_ceilings_once();  // those that the problem needs, unless they are known
   Status charge_suspects();
   Status finish(const VariantState& state, Origin origin);
 

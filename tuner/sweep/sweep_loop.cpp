@@ -27,12 +27,12 @@ Status SweepLoop::take_turn(ProblemSweep& problem) {
   MGTUNE_TRY(write());
   drop_waiting(problem);
   turn_ = nullptr;
-  return hold_end(problem);
+  return beside([&] { return problem.end_turn(); });
 }
 
 Status SweepLoop::run_variants() {
   while (true) {
-    MGTUNE_TRY(advance());
+    MGTUNE_TRY(beside([this] { return advance(); }));
     if (turn_->waits_for_nothing()) {
       if (!turn_->has_suspects() || shared_.should_stop()) return {};
       MGTUNE_TRY(turn_->probe_suspects());
@@ -46,19 +46,16 @@ Status SweepLoop::run_variants() {
   }
 }
 
-// The final, during which the next problem goes on. Its ceilings are of the first GPU, like the
-// final, and come before its variants.
-Status SweepLoop::hold_end(ProblemSweep& problem) {
-  if (ahead_ != nullptr && shared_.workers.size() > 1 && !shared_.should_stop()) {
-    MGTUNE_TRY(ahead_->measure_ceilings_once());
-  }
+// While the first GPU decides something, a final or a ceiling, all else goes on: the other variants
+// of the problem that has its turn, and the next problem.
+Status SweepLoop::beside(const std::function<Status()>& decide) {
   shared_.workers.while_waiting([this](WaitSet& waiting) { while_waiting(waiting); });
-  const Status ended = problem.end_turn();
+  const Status decided = decide();
   shared_.workers.while_waiting(nullptr);
-  return failure_.ok() ? ended : failure_;
+  return failure_.ok() ? decided : failure_;
 }
 
-// A failure ends the sweep, but not before the final has its result.
+// A failure ends the sweep, but not before the first GPU has its result.
 void SweepLoop::while_waiting(WaitSet& waiting) {
   const auto keep = [this](const Status& status) {
     if (failure_.ok()) failure_ = status;
@@ -66,7 +63,7 @@ void SweepLoop::while_waiting(WaitSet& waiting) {
   make_silence();
   keep(receive_builds());
   keep(receive_measurements());
-  if (failure_.ok()) keep(work_ahead());
+  if (failure_.ok()) keep(turn_ == nullptr ? work_ahead() : advance());
   if (failure_.ok()) keep(write());
   if (failure_.ok()) shared_.pool.join(waiting);
 }

@@ -1,7 +1,7 @@
 // SweepLoop: gives one problem after the other its turn, and lets the next one work ahead. One
 // thread moves the variants of both on: it waits for the next compile or measure worker that has a
-// result, so that both kinds of workers are busy at the same time, also while a final is held.
-// Before it waits, it writes the results of all that have one by then.
+// result, so that both kinds of workers are busy at the same time, also while a final is held or a
+// ceiling is measured. Before it waits, it writes the results of all that have one by then.
 //
 // The shared objects must outlive it. One thread.
 
@@ -37,7 +37,7 @@ class SweepLoop {
  private:
   Status take_turn(ProblemSweep& problem);
   Status run_variants();
-  Status hold_end(ProblemSweep& problem);
+  Status beside(const std::function<Status()>& decide);
   Status advance();
   Status work_ahead();
   Status receive_builds();
@@ -54,7 +54,7 @@ class SweepLoop {
   ProblemSweep* turn_ = nullptr;   // until its variants are over
   ProblemSweep* ahead_ = nullptr;  // works ahead
   Next next_;                      // empty: it was called
-  Status failure_;                 // of what was done while a final was held
+  Status failure_;                 // of what was done beside a final or a ceiling
 };
 
 }  // namespace mgtune

@@ -104,6 +104,27 @@ TEST_F(SweepLoopTest, OtherGpusMeasureTheNextProblemWhileTheFirstHoldsAFinal) {
   EXPECT_EQ(ahead[1].event, "is");
 }
 
+// Nothing waits for the ceilings of a problem but their GPU.
+TEST_F(SweepLoopTest, OtherGpusMeasureTheProblemWhileTheFirstMeasuresItsCeilings) {
+  use_three_devices();
+  for (DeviceInfo& device : devices_) device.kind = DeviceKind::cuda;
+  options_.method = {"rotating", ""};
+  options_.compile_processes = 3;
+  const Variable until("FAKE_WORKER_CEILING_AFTER", "6 measure is");
+  const SweepSummary summary = sweep();
+  EXPECT_EQ(summary.evaluated, 6);
+  const std::vector<WorkerEvent> all = events();
+  const auto over = std::ranges::find_if(
+      all, [](const WorkerEvent& e) { return e.kind == "ceiling" && e.event == "is"; });
+  std::vector<WorkerEvent> beside;
+  std::copy_if(all.begin(), over, std::back_inserter(beside),
+               [](const WorkerEvent& e) { return e.kind == "measure"; });
+  ASSERT_EQ(beside.size(), 12U) << "the ceiling was done when all six were measured";
+  for (const WorkerEvent& event : beside) EXPECT_NE(event.device, "cpu") << "it measures a ceiling";
+  EXPECT_EQ(beside[0].variant, beside[1].variant) << "nothing beside the default";
+  EXPECT_EQ(beside[1].event, "is");
+}
+
 TEST_F(SweepLoopTest, APickIsTheSameAsWithoutTheOtherProblems) {
   const std::vector<std::string> others = beside_ladder();
   const Variable fast("FAKE_WORKER_FAST", others[2]);
