@@ -74,10 +74,11 @@ TEST_F(SweepLoopTest, TheNextProblemCompilesWhileTheFinalOfOneIsHeld) {
 
 TEST_F(SweepLoopTest, TheNextProblemCompilesWhileTheLastVariantsAreMeasured) {
   options_.compile_processes = 2;
+  const Variable slow("FAKE_WORKER_MEASURE_MS", "100");  // longer than a message takes
   sweep({problem_, neighbor()});
   const std::vector<WorkerEvent> all = events();
   const auto last = std::find_if(all.rbegin(), all.rend(), [&](const WorkerEvent& e) {
-    return e.kind == "measure" && e.event == "begins" && e.problem == word_of(problem_);
+    return e.kind == "measure" && e.event == "is" && e.problem == word_of(problem_);
   });
   EXPECT_LT(place_of(all, "compile", "begins", neighbor()),
             static_cast<std::size_t>(all.rend() - last));
