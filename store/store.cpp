@@ -64,9 +64,11 @@ Status Store::finish_sweep(std::int64_t sweep, const std::string& finished_at) {
   return invalid_argument(path_ + ": no sweep has the id " + std::to_string(sweep));
 }
 
-Status Store::record(const OutcomeRecord& outcome) {
+Status Store::record(std::span<const OutcomeRecord> outcomes) {
   MGTUNE_ASSIGN(Transaction transaction, Transaction::begin(*database_));
-  MGTUNE_TRY(write_outcome(*database_, outcome, utc_now_ms()));
+  for (const OutcomeRecord& outcome : outcomes) {
+    MGTUNE_TRY(write_outcome(*database_, outcome, utc_now_ms()));
+  }
   return transaction.commit();
 }
 

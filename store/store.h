@@ -1,9 +1,9 @@
 // Store: the SQLite database of results.
 //
-// Every variant is recorded in a transaction of its own, so a sweep that is killed loses at most
-// the variant that it is working on. On a local file system the store uses a write-ahead log (WAL),
-// on a network file system DELETE mode. While nobody uses a store, it is a single file, without a
-// log beside it. README.md describes the tables.
+// Results that arrive together are recorded in one transaction, so a sweep that is killed loses at
+// most the variants that it is working on. On a local file system the store uses a write-ahead log
+// (WAL), on a network file system DELETE mode. While nobody uses a store, it is a single file,
+// without a log beside it. README.md describes the tables.
 //
 // A file with a newer format is refused (incompatible). A file that is not a database, or that
 // fails SQLite's check, is refused too (corrupt). Both stay unchanged. A file with an older format
@@ -80,7 +80,9 @@ class Store {
   // earlier outcome of the same sweep, problem and variant. If the check or the measurement is
   // equal to the newest one with its key, no row is added: the outcome refers to the existing row.
   // invalid_argument if the store does not have the problem.
-  Status record(const OutcomeRecord& outcome);
+  Status record(const OutcomeRecord& outcome) { return record(std::span(&outcome, 1)); }
+  // Records several outcomes in one transaction: all or none.
+  Status record(std::span<const OutcomeRecord> outcomes);
   Status record_ceiling(std::int64_t sweep, std::int64_t gpu, const CeilingRecord& ceiling);
   // Replaces the final of the same sweep, problem and method.
   Status record_final(const FinalRecord& final);

@@ -123,6 +123,15 @@ Result<std::string> Builder::key(const BuildRequest& request) {
   return known_build_key(request, made->identity());
 }
 
+Result<std::optional<Build>> Builder::find(const BuildRequest& request) {
+  if (supply_ != nullptr) {
+    if (std::optional<Build> supplied = supply_->find(request)) return supplied;
+  }
+  if (!request.key.empty()) return cache_.load(request.key);
+  MGTUNE_ASSIGN(const std::string made, key(request));
+  return cache_.load(made);
+}
+
 Result<Build> Builder::build(const BuildRequest& request) {
   kept_ = {};
   if (supply_ != nullptr) {

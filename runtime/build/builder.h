@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "build/build_cache.h"
@@ -43,6 +44,9 @@ class Builder {
   // A caller that builds the request afterwards should set BuildRequest::key to the result, so that
   // the key is not computed again.
   Result<std::string> key(const BuildRequest& request);
+
+  // The build, if the supply or the cache has it. No compiler runs.
+  Result<std::optional<Build>> find(const BuildRequest& request);
 
   // Takes the build from the supply or from the cache. If neither has it, compiles it and adds it
   // to the cache. It is not a failure if the cache cannot be written.

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <array>
 #include <string_view>
@@ -26,6 +27,15 @@ constexpr std::array<std::pair<const char*, std::int64_t DeviceLimits::*>, 4> kT
      {"sm_count", &DeviceLimits::sm_count},
      {"max_shared_bytes", &DeviceLimits::max_shared_bytes},
      {"l2_bytes", &DeviceLimits::l2_bytes}}};
+
+// There are as many compilers as cores. A measure worker, and the process that all wait for, must
+// not wait for a core: a GPU waits with them.
+constexpr int kNiceness = 10;
+
+void give_way() {
+  // A process that cannot be slowed down compiles as well.
+  static_cast<void>(::setpriority(PRIO_PROCESS, 0, ::getpriority(PRIO_PROCESS, 0) + kNiceness));
+}
 
 class CompileWorker {
  public:
@@ -81,6 +91,7 @@ void keep_driver_out() {
 }
 
 Status run_compile_worker(DeviceInfo device) {
+  give_way();
   keep_driver_out();
   MGTUNE_ASSIGN(WorkerChannel channel, WorkerChannel::open());
   CompileWorker worker(std::move(device));

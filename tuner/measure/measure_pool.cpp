@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 #include "worker/worker_failure.h"
 
@@ -12,6 +13,10 @@ GpuPhase phase_of(const WorkRequest& request) {
   if (request.is<FinalRequest>() || request.is<EnergyRequest>()) return GpuPhase::final;
   if (request.is<CeilingRequest>()) return GpuPhase::ceilings;
   return request.is<ProbeRequest>() ? GpuPhase::start : GpuPhase::measure;
+}
+
+const NamedProblem* measured_by(const WorkRequest& request) {
+  return std::get_if<MeasureRequest>(&request.work);
 }
 
 // The variant ended every worker, the last two of them with nothing else at work.
@@ -41,13 +46,14 @@ MeasurePool::~MeasurePool() {
 }
 
 bool MeasurePool::is_at_work() const {
-  return !std::ranges::all_of(seats_, [](const Seat& seat) { return seat.worker.is_idle(); });
+  return !std::ranges::all_of(seats_, [](const Seat& seat) { return seat.jobs.empty(); });
 }
 
 bool MeasurePool::needs_silence() const {
   return (!waiting_.empty() && waiting_.front().is_alone) ||
-         std::ranges::any_of(
-             seats_, [](const Seat& seat) { return seat.is_alone && !seat.worker.is_idle(); });
+         std::ranges::any_of(seats_, [](const Seat& seat) {
+           return !seat.jobs.empty() && seat.jobs.front().is_alone;
+         });
 }
 
 // The first GPU that is used also gets what is for others if there are no others any more.
@@ -59,10 +65,25 @@ bool MeasurePool::admits(const Seat& seat, Place place) const {
   return is_only || (&seat == &*first) == (place == Place::first);
 }
 
-bool MeasurePool::has_idle(Place place) const {
-  return waiting_.empty() && !needs_silence() && std::ranges::any_of(seats_, [&](const Seat& seat) {
-           return admits(seat, place) && seat.worker.is_idle();
-         });
+// A second request waits at a worker only if it is of the same problem: the next problem may find
+// an idle worker earlier, and costs this one a new checker.
+std::optional<std::size_t> MeasurePool::place_for(const NamedProblem* measured, bool is_alone,
+                                                  Place place) const {
+  std::optional<std::size_t> second;
+  for (std::size_t i = 0; i < seats_.size(); ++i) {
+    const Seat& seat = seats_[i];
+    if (!admits(seat, place)) continue;
+    if (seat.jobs.empty()) return i;
+    const Job& job = seat.jobs.front();
+    const bool is_next = measured != nullptr && !is_alone && seat.jobs.size() == 1 &&
+                         !job.is_alone && job.measured == *measured;
+    if (is_next && !second) second = i;
+  }
+  return second;
+}
+
+bool MeasurePool::has_room(const NamedProblem& problem, Place place) const {
+  return waiting_.empty() && !needs_silence() && place_for(&problem, false, place).has_value();
 }
 
 void MeasurePool::submit(WorkRequest request, Place place) {
@@ -71,46 +92,61 @@ void MeasurePool::submit(WorkRequest request, Place place) {
 }
 
 void MeasurePool::feed(bool is_silent) {
-  for (std::size_t place = 0; place < seats_.size(); ++place) {
-    Seat& seat = seats_[place];
-    if (waiting_.empty()) return;
-    if (!admits(seat, waiting_.front().place) || !seat.worker.is_idle()) continue;
+  while (!waiting_.empty()) {
+    const WorkerProcess::Task& first = waiting_.front();
+    const NamedProblem* const measured = measured_by(first.request);
+    const std::optional<std::size_t> place = place_for(measured, first.is_alone, first.place);
+    if (!place) return;
     if (needs_silence() && (!is_silent || is_at_work())) return;
+    Seat& seat = seats_[*place];
+    seat.jobs.push_back({.id = first.request.id,
+                         .measured = measured == nullptr ? std::nullopt : std::optional(*measured),
+                         .is_alone = first.is_alone,
+                         .extra_time = first.extra_time,
+                         .place = first.place,
+                         .phase = phase_of(first.request)});
     WorkerProcess::Task task = std::move(waiting_.front());
     waiting_.pop_front();
-    seat.is_alone = task.is_alone;
-    seat.extra_time = task.extra_time;
-    seat.place = task.place;
-    seat.request = task.request.id;
-    seat.phase = phase_of(task.request);
-    seat.had_child = seat.worker.has_child();
-    seat.restarts = seat.worker.restarts();
-    times_.begin(place);
+    if (seat.jobs.size() == 1) note_begin(seat, GpuTimes::Clock::now());
     seat.worker.submit(std::move(task));
   }
 }
 
-// Tells the times that the seat's worker is idle again. Without a reply the request was lost.
-void MeasurePool::note_end(const Seat& seat, const WorkReply* reply) {
+// Tells the times that the first job of the seat begins.
+void MeasurePool::note_begin(Seat& seat, GpuTimes::Clock::time_point now) {
+  seat.since = now;
+  seat.had_child = seat.worker.has_child();
+  seat.restarts = seat.worker.restarts();
+  times_.begin(static_cast<std::size_t>(&seat - seats_.data()), now);
+}
+
+// Tells the times that the first job of the seat is over, and returns since when. Without a reply
+// the request was lost. A worker that has another request has begun it when it had replied, and not
+// when this process had time to read the reply.
+GpuTimes::Clock::time_point MeasurePool::note_end(const Seat& seat, const WorkReply* reply) {
   const auto place = static_cast<std::size_t>(&seat - seats_.data());
   std::vector<GpuTimes::Part> parts;
   GpuPhase rest = seat.had_child ? GpuPhase::handover : GpuPhase::start;
+  GpuTimes::Clock::time_point end = GpuTimes::Clock::now();
   const bool is_lost = reply == nullptr || reply->kind == WorkReply::Kind::failed ||
                        seat.worker.restarts() != seat.restarts || !seat.worker.has_child();
   if (is_lost) {
     rest = GpuPhase::failed;
   } else if (reply->seconds.has_value()) {
-    const auto add = [&](GpuPhase phase, double seconds) {
-      const std::chrono::duration<double> time(seconds);
-      parts.push_back({phase, std::chrono::duration_cast<GpuTimes::Clock::duration>(time)});
+    const auto time_of = [](double seconds) {
+      return std::chrono::duration_cast<GpuTimes::Clock::duration>(
+          std::chrono::duration<double>(seconds));
     };
-    add(GpuPhase::load, reply->seconds->load);
-    add(GpuPhase::check, reply->seconds->check);
-    add(GpuPhase::measure, reply->seconds->measure);
+    parts = {{GpuPhase::load, time_of(reply->seconds->load)},
+             {GpuPhase::check, time_of(reply->seconds->check)},
+             {GpuPhase::measure, time_of(reply->seconds->measure)}};
+    const bool has_next = seat.jobs.size() > 1;
+    if (has_next) end = std::clamp(seat.since + time_of(reply->seconds->all), seat.since, end);
   } else {
-    rest = seat.phase;
+    rest = seat.jobs.front().phase;
   }
-  times_.end(place, parts, rest);
+  times_.end(place, parts, rest, end);
+  return end;
 }
 
 // False if the sweep cannot go on without this GPU.
@@ -126,19 +162,26 @@ bool MeasurePool::leave_alone(Seat& seat, const Status& why) {
 Result<std::optional<WorkReply>> MeasurePool::receive(Seat& seat) {
   Result<std::optional<WorkerProcess::Finished>> polled = seat.worker.poll();
   if (polled.ok() && !polled->has_value()) return std::optional<WorkReply>();
-  note_end(seat, polled.ok() ? &(*polled)->reply : nullptr);
+  const auto end = note_end(seat, polled.ok() ? &(*polled)->reply : nullptr);
+  const Job job = std::move(seat.jobs.front());
+  seat.jobs.pop_front();
+  const auto begin_next = [&] {
+    if (!seat.jobs.empty()) note_begin(seat, end);
+  };
   if (polled.ok() && (*polled)->reply.kind != WorkReply::Kind::failed) {
+    begin_next();
     feed();
     return std::optional(std::move((*polled)->reply));
   }
   const auto again = [&] {
     return WorkerProcess::Task{.request = std::move((*polled)->request),
-                               .extra_time = seat.extra_time,
-                               .is_alone = seat.is_alone,
-                               .place = seat.place};
+                               .extra_time = job.extra_time,
+                               .is_alone = job.is_alone,
+                               .place = job.place};
   };
   if (polled.ok() && (*polled)->killed_in) {
-    if (!seat.is_alone) {
+    if (!job.is_alone) {
+      begin_next();
       waiting_.push_front(again());
       waiting_.front().is_alone = true;
       return std::optional<WorkReply>();
@@ -149,7 +192,12 @@ Result<std::optional<WorkReply>> MeasurePool::receive(Seat& seat) {
   }
   Status failure =
       polled.ok() ? end_of_sweep((*polled)->request, (*polled)->reply) : polled.status();
-  if (!leave_alone(seat, failure)) return failure;
+  if (!leave_alone(seat, failure)) {
+    begin_next();
+    return failure;
+  }
+  seat.jobs.clear();
+  if (auto next = seat.worker.return_next()) waiting_.push_front(*std::move(next));
   waiting_.push_front(polled.ok() ? again() : seat.worker.return_unstarted());
   feed();
   return std::optional<WorkReply>();
@@ -157,7 +205,7 @@ Result<std::optional<WorkReply>> MeasurePool::receive(Seat& seat) {
 
 Result<std::optional<WorkReply>> MeasurePool::poll_workers() {
   for (Seat& seat : seats_) {
-    if (seat.worker.is_idle()) continue;
+    if (seat.jobs.empty()) continue;
     MGTUNE_ASSIGN(std::optional<WorkReply> reply, receive(seat));
     if (reply) return reply;
   }
@@ -185,7 +233,7 @@ bool MeasurePool::is_pending(std::int64_t request) const {
              waiting_,
              [&](const WorkerProcess::Task& task) { return task.request.id == request; }) ||
          std::ranges::any_of(seats_, [&](const Seat& seat) {
-           return !seat.worker.is_idle() && seat.request == request;
+           return std::ranges::find(seat.jobs, request, &Job::id) != seat.jobs.end();
          });
 }
 

@@ -3,6 +3,9 @@
 // GPU that is used: measure() waits for it. Other GPUs go on meanwhile with what while_waiting()
 // gives them.
 //
+// A worker has up to two measurements of one problem: it begins the second as soon as it is done
+// with the first, whatever this process does meanwhile.
+//
 // A GPU is not used any more if no worker can begin its work on the GPU (a worker first checks that
 // the GPU works), or if its worker reports two times that the machine failed. Another GPU then gets
 // the request.
@@ -47,9 +50,10 @@ class MeasurePool {
   using Place = WorkerProcess::Place;
 
   std::size_t size() const { return seats_.size(); }
-  bool has_idle(Place place = Place::any) const;  // a worker that could begin at once
+  // Whether a worker could begin a measurement of this problem at once, or after another one of it.
+  bool has_room(const NamedProblem& problem, Place place = Place::any) const;
 
-  void submit(WorkRequest request, Place place = Place::any);  // when has_idle(place)
+  void submit(WorkRequest request, Place place = Place::any);  // when has_room()
 
   // The reply to a request that is finished; nullopt if there is none now. A failure ends the
   // sweep: invalid_argument if the reference crashed or hung, environment if no worker can be
@@ -82,22 +86,32 @@ class MeasurePool {
   const std::vector<std::string>& left_alone() const { return left_alone_; }
 
  private:
+  // A request that a worker has.
+  struct Job {
+    std::int64_t id = 0;
+    std::optional<NamedProblem> measured;    // the problem, if it is a measurement
+    bool is_alone = false;                   // it runs alone
+    std::chrono::milliseconds extra_time{};  // of the task
+    Place place = Place::any;                // likewise
+    GpuPhase phase = GpuPhase::measure;
+  };
   struct Seat {
     DeviceInfo device;
     WorkerProcess worker;
     bool is_used = true;
-    bool is_alone = false;                   // its request runs alone
-    std::chrono::milliseconds extra_time{};  // of its request
-    Place place = Place::any;                // likewise
-    std::int64_t request = 0;                // its id
-    GpuPhase phase = GpuPhase::measure;      // of the request
-    bool had_child = false;                  // before the request
+    std::deque<Job> jobs = {};               // the first is at work
+    GpuTimes::Clock::time_point since = {};  // when it began
+    bool had_child = false;                  // before it began
     std::int64_t restarts = 0;               // likewise
   };
 
   void feed(bool is_silent = false);
   bool is_at_work() const;
   bool admits(const Seat& seat, Place place) const;
+  // The place of the worker that gets such a request now, an idle one if there is one; nullopt if
+  // none has room for it. `measured` is null for what is no measurement.
+  std::optional<std::size_t> place_for(const NamedProblem* measured, bool is_alone,
+                                       Place place) const;
   bool is_pending(std::int64_t request) const;
   bool leave_alone(Seat& seat, const Status& why);
   Result<std::optional<WorkReply>> poll_workers();
@@ -105,7 +119,8 @@ class MeasurePool {
                              std::chrono::milliseconds extra_time);
   // Takes the reply that the seat's worker has, if any.
   Result<std::optional<WorkReply>> receive(Seat& seat);
-  void note_end(const Seat& seat, const WorkReply* reply);
+  void note_begin(Seat& seat, GpuTimes::Clock::time_point now);
+  GpuTimes::Clock::time_point note_end(const Seat& seat, const WorkReply* reply);
 
   std::vector<Seat> seats_;
   std::deque<WorkerProcess::Task> waiting_;  // for a free worker

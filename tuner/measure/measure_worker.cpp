@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "ceilings/ceiling.h"
@@ -89,6 +90,12 @@ class MeasureWorker {
 
   Status handle(const ProbeRequest&, WorkReply&) {
     return check_health(bench_.device(), bench_.builder());
+  }
+
+  // On another thread, while the request before is at work.
+  void look_ahead(const WorkRequest& request) {
+    const auto* measure = std::get_if<MeasureRequest>(&request.work);
+    if (measure != nullptr) bench_.look_ahead(request.id, *measure);
   }
 
   // Unloading a build takes a GPU's driver some tenths of a millisecond, in which the parent can

@@ -18,8 +18,8 @@ using Clock = std::chrono::steady_clock;
 
 VariantBench::VariantBench(std::unique_ptr<Device> device, WorkerChannel& channel)
     : channel_(channel),
-      catalog_(FileSystem::real()),
       device_(std::move(device)),
+      ahead_(device_->info()),
       builder_(BuildCache(FileSystem::real(), BuildCache::default_directory())) {}
 
 Result<std::unique_ptr<LoadedVariant>> VariantBench::prepare(const VariantRequest& request,
@@ -27,8 +27,16 @@ Result<std::unique_ptr<LoadedVariant>> VariantBench::prepare(const VariantReques
   WorkItem item;
   WorkSeconds& seconds = reply.seconds.emplace();
   const auto begun = Clock::now();
-  MGTUNE_ASSIGN(std::unique_ptr<LoadedVariant> variant,
-                load(request, request.variant, item, reply.build.emplace()));
+  Build build;
+  BuildRecord& record = reply.build.emplace();
+  if (std::optional<BuildAhead::Found> found = ahead_.take(reply.id)) {
+    item = std::move(found->item);
+    record = std::move(found->record);
+    build = std::move(found->build);
+  } else {
+    MGTUNE_ASSIGN(build, this->build(request, request.variant, item, record));
+  }
+  MGTUNE_ASSIGN(std::unique_ptr<LoadedVariant> variant, load(item, build));
   const auto loaded = Clock::now();
   seconds.load = std::chrono::duration<double>(loaded - begun).count();
   MGTUNE_ASSIGN(Checker* const checker, checker_for(request, reply.id, item.problem));
@@ -40,20 +48,21 @@ Result<std::unique_ptr<LoadedVariant>> VariantBench::prepare(const VariantReques
   return std::unique_ptr<LoadedVariant>();
 }
 
-Result<std::unique_ptr<LoadedVariant>> VariantBench::load(const NamedProblem& request,
-                                                          const std::string& text, WorkItem& item,
-                                                          BuildRecord& record) {
-  MGTUNE_ASSIGN(item, bind_request(catalog_, request, text));
-  const Result<Build> build = build_item(builder_, item, device_->info(), record);
-  if (!build.ok()) {
-    // A compile worker has made this build before. If it cannot be made here, we ask why.
-    if (build.status().code() == StatusCode::compile_failed) {
-      MGTUNE_TRY(builder_.check_compiler(device_->info().arch));
-    }
-    return build.status();
+Result<Build> VariantBench::build(const NamedProblem& request, const std::string& text,
+                                  WorkItem& item, BuildRecord& record) {
+  MGTUNE_ASSIGN(item, ahead_.bind(request, text));
+  Result<Build> build = build_item(builder_, item, device_->info(), record);
+  // A compile worker has made this build before. If it cannot be made here, we ask why.
+  if (build.status().code() == StatusCode::compile_failed) {
+    MGTUNE_TRY(builder_.check_compiler(device_->info().arch));
   }
+  return build;
+}
+
+Result<std::unique_ptr<LoadedVariant>> VariantBench::load(const WorkItem& item,
+                                                          const Build& build) {
   Result<std::unique_ptr<LoadedVariant>> loaded =
-      LoadedVariant::load(*device_, item.problem.binding(), item.variant, *build);
+      LoadedVariant::load(*device_, item.problem.binding(), item.variant, build);
   if (loaded.ok()) return loaded;
   return launch_failure(std::move(loaded).take_status());
 }
@@ -87,7 +96,8 @@ Result<std::vector<std::unique_ptr<LoadedVariant>>> VariantBench::load_all(
   for (const std::string& text : variants) {
     WorkItem item;
     BuildRecord record;
-    MGTUNE_ASSIGN(std::unique_ptr<LoadedVariant> variant, load(request, text, item, record));
+    MGTUNE_ASSIGN(const Build build, this->build(request, text, item, record));
+    MGTUNE_ASSIGN(std::unique_ptr<LoadedVariant> variant, load(item, build));
     loaded.push_back(std::move(variant));
     if (loaded.size() == 1) MGTUNE_TRY(checker_for(request, id, item.problem).status());
   }

@@ -1,6 +1,7 @@
 // VariantBench: a worker's device, and the steps that measuring and counting have in common. It
 // builds, loads and checks the variant of a request, and launches it on rotating buffers. It keeps
-// the families, the builds and the checker of the last problem for the next request. One thread.
+// the families, the builds and the checker of the last problem for the next request. One thread,
+// but look_ahead() may be called by another one.
 
 #pragma once
 
@@ -14,8 +15,8 @@
 #include "check/checker.h"
 #include "core/status.h"
 #include "device/device.h"
-#include "family/catalog.h"
 #include "launch/loaded_variant.h"
+#include "measure/build_ahead.h"
 #include "timing/buffer_rotation.h"
 #include "timing/timer.h"
 #include "worker/protocol.h"
@@ -31,6 +32,9 @@ class VariantBench {
 
   Device& device() { return *device_; }
   Builder& builder() { return builder_; }
+
+  // Reads the build of a request that will come next, if the cache has it.
+  void look_ahead(std::int64_t id, const VariantRequest& request) { ahead_.look(id, request); }
 
   // The request's variant after its check; the results are written to the reply. Null if the check
   // failed: then the reply is complete.
@@ -58,17 +62,19 @@ class VariantBench {
   void forget_problem();  // frees its memory
 
  private:
-  // Builds and loads a variant of the request, with `record` as for build_item(). A mistake in the
+  // The request's variant and its build, with `record` as for build_item().
+  Result<Build> build(const NamedProblem& request, const std::string& text, WorkItem& item,
+                      BuildRecord& record);
+  // Loads the build of a variant. A mistake in the
   // variant's own expressions, for example a division by zero in a block's extent, is
   // launch_failed: the request itself was correct.
-  Result<std::unique_ptr<LoadedVariant>> load(const NamedProblem& request, const std::string& text,
-                                              WorkItem& item, BuildRecord& record);
+  Result<std::unique_ptr<LoadedVariant>> load(const WorkItem& item, const Build& build);
   Result<Checker*> checker_for(const NamedProblem& request, std::int64_t id,
                                const Problem& problem);
 
   WorkerChannel& channel_;
-  Catalog catalog_;
   std::unique_ptr<Device> device_;
+  BuildAhead ahead_;
   Builder builder_;
   NamedProblem checked_problem_;  // the problem of checker_
   Status checker_failure_;

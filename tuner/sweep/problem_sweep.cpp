@@ -289,12 +289,14 @@ Status ProblemSweep::take_build(const WorkReply& reply) {
 // between two problems: a new checker costs two runs of the reference.
 Status ProblemSweep::measure_ready() {
   const bool has_turn = stage_ == Stage::turn;
-  if (!has_turn && (shared_.workers.size() < 2 || needs_ceilings())) return {};
+  if (!has_turn && shared_.workers.size() < 2) return {};
+  // Others go on meanwhile, so the loop below looks at all of its conditions afterwards.
+  if (has_turn && !ready_.empty() && !stopping()) MGTUNE_TRY(measure_ceilings_once());
   const MeasurePool::Place place =
       has_turn ? MeasurePool::Place::any : MeasurePool::Place::not_first;
-  while (!ready_.empty() && shared_.workers.has_idle(place) && !is_default_on_its_way() &&
+  const NamedProblem problem = shared_.named_problem(view_);
+  while (!ready_.empty() && shared_.workers.has_room(problem, place) && !is_default_on_its_way() &&
          !stopping()) {
-    MGTUNE_TRY(measure_ceilings_once());
     auto next = std::ranges::find_if(
         ready_, [this](const VariantState& state) { return is_default(state); });
     if (next == ready_.end()) next = ready_.begin();
@@ -347,7 +349,7 @@ Status ProblemSweep::probe_suspects() {
 }
 
 // -> finished: the variant counts from here on, for the search, for racing and for the pick. The
-// measure worker gets its next variant before this one is written to the disk.
+// measure worker gets its next variant before the rows are written to the disk.
 Status ProblemSweep::finish(const VariantState& state, Origin origin) {
   const bool evaluated = origin == Origin::measurement ||
                          (origin == Origin::build && state.build.outcome != Outcome::ok);
@@ -391,13 +393,10 @@ std::size_t ProblemSweep::at_work() const {
   return count;
 }
 
-// Writes the row in its own transaction, unless the store has it.
+// Adds the row to the journal, unless the store has it.
 Status ProblemSweep::record(const VariantState& state, Origin origin) {
   if (origin == Origin::store && is_recorded(state)) return {};
-  const IdleCause cause(shared_.workers.times(), GpuPhase::store);
-  OutcomeRecord row = state;  // without the members that only this sweep needs
-  MGTUNE_ASSIGN(row.sweep, shared_.journal.begin());
-  return shared_.store.record(row);
+  return shared_.journal.add(state);  // without the members that only this sweep needs
 }
 
 // How much of the space each rule left. If everything was known, an earlier sweep recorded it.
@@ -458,7 +457,8 @@ Status ProblemSweep::expel(const OutcomeRecord& culprit) {
   const bool was_counted = counted_.contains(culprit.variant);
   if (was_counted && --outcomes[Outcome::ok] == 0) outcomes.erase(Outcome::ok);
   ++outcomes[state.outcome];
-  return record(state, Origin::measurement);
+  MGTUNE_TRY(record(state, Origin::measurement));
+  return shared_.journal.write();
 }
 
 const VariantState* ProblemSweep::best() const {

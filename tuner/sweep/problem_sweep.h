@@ -1,6 +1,6 @@
 // ProblemSweep: one problem of a sweep. It asks the search for variants, keeps a bounded number of
-// them at work, and records each in a transaction of its own. Then it picks a winner from all
-// results of the problem, including those of earlier sweeps.
+// them at work, and adds each to the journal, which SweepLoop writes. Then it picks a winner from
+// all results of the problem, including those of earlier sweeps.
 //
 //   wanted -> compiling -> ready -> measuring -> finished
 //
@@ -86,9 +86,6 @@ class ProblemSweep {
   // What it waits for from the compile pool, by request.
   std::set<std::int64_t> awaited_builds() const;
 
-  // Measures the ceilings that the problem needs, unless they are known.
-  Status measure_ceilings_once();
-
   // At the end of a turn, in every case: picks a winner.
   Status end_turn();
 
@@ -132,6 +129,7 @@ class ProblemSweep {
   void compile(VariantState state);
   Status measure_ready();
   bool needs_ceilings() const;
+  Status measure_ceilings_once();  // those that the problem needs, unless they are known
   Status charge_suspects();
   Status finish(const VariantState& state, Origin origin);
 

@@ -17,11 +17,18 @@ Status SweepLoop::run(ProblemSweep& problem,
   turn_ = &problem;
   std::erase(ahead_, &problem);
   next_ = std::move(next);
-  MGTUNE_TRY(problem.begin_turn(deadline, on_variant));
+  Status status = problem.begin_turn(deadline, on_variant);
+  if (status.ok()) status = take_turn(problem);
+  const Status written = write();  // also where the sweep fails: these results are good
+  return status.ok() ? written : status;
+}
+
+Status SweepLoop::take_turn(ProblemSweep& problem) {
   MGTUNE_TRY(run_variants());
+  MGTUNE_TRY(write());
   drop_waiting(problem);
   turn_ = nullptr;
-  return hold_end(problem);
+  return beside([&] { return problem.end_turn(); });
 }
 
 void SweepLoop::give_up(ProblemSweep& problem) {
@@ -37,32 +44,30 @@ std::vector<ProblemSweep*> SweepLoop::at_work() const {
 
 Status SweepLoop::run_variants() {
   while (true) {
-    MGTUNE_TRY(advance());
+    MGTUNE_TRY(beside([this] { return advance(); }));
     if (turn_->waits_for_nothing()) {
       if (!turn_->has_suspects() || shared_.should_stop()) return {};
       MGTUNE_TRY(turn_->probe_suspects());
       continue;
     }
     make_silence();
+    MGTUNE_TRY(write());
     wait();
     MGTUNE_TRY(receive_builds());
     MGTUNE_TRY(receive_measurements());
   }
 }
 
-// The final, during which the next problem goes on. Its ceilings are of the first GPU, like the
-// final, and come before its variants.
-Status SweepLoop::hold_end(ProblemSweep& problem) {
-  if (!ahead_.empty() && shared_.workers.size() > 1 && !shared_.should_stop()) {
-    MGTUNE_TRY(ahead_.front()->measure_ceilings_once());
-  }
+// While the first GPU decides something, a final or a ceiling, all else goes on: the other variants
+// of the problem that has its turn, and the next problems.
+Status SweepLoop::beside(const std::function<Status()>& decide) {
   shared_.workers.while_waiting([this](WaitSet& waiting) { while_waiting(waiting); });
-  const Status ended = problem.end_turn();
+  const Status decided = decide();
   shared_.workers.while_waiting(nullptr);
-  return failure_.ok() ? ended : failure_;
+  return failure_.ok() ? decided : failure_;
 }
 
-// A failure ends the sweep, but not before the final has its result.
+// A failure ends the sweep, but not before the first GPU has its result.
 void SweepLoop::while_waiting(WaitSet& waiting) {
   const auto keep = [this](const Status& status) {
     if (failure_.ok()) failure_ = status;
@@ -70,14 +75,15 @@ void SweepLoop::while_waiting(WaitSet& waiting) {
   make_silence();
   keep(receive_builds());
   keep(receive_measurements());
-  if (failure_.ok()) keep(work_ahead());
+  if (failure_.ok()) keep(turn_ == nullptr ? work_ahead() : advance());
+  if (failure_.ok()) keep(write());
   if (failure_.ok()) shared_.pool.join(waiting);
 }
 
 // Between search and result there are no more variants than keep the compilers and the measure
 // workers busy. Those that wait for the compiler's probe keep nobody busy.
 std::size_t SweepLoop::window() const {
-  return 2 * shared_.pool.size() + shared_.workers.size() + shared_.pool.unproven();
+  return 2 * shared_.pool.size() + 2 * shared_.workers.size() + shared_.pool.unproven();
 }
 
 Status SweepLoop::advance() {
@@ -149,17 +155,28 @@ Status SweepLoop::receive_builds() {
 }
 
 Status SweepLoop::receive_measurements() {
-  const Result<std::optional<WorkReply>> next = shared_.workers.poll();
-  if (next.ok() && !next->has_value()) return {};
-  for (ProblemSweep* problem : at_work()) {
+  while (true) {
+    const Result<std::optional<WorkReply>> next = shared_.workers.poll();
     if (!next.ok()) {
-      problem->forget_measurements();
-    } else if (problem->awaits((*next)->id)) {
-      return problem->take_measurement(**next);
+      for (ProblemSweep* problem : at_work()) problem->forget_measurements();
+      return shared_.interrupted_or(next.status());
     }
+    if (!next->has_value()) return {};
+    MGTUNE_TRY(receive_measurement(**next));
   }
-  if (!next.ok()) return shared_.interrupted_or(next.status());
+}
+
+Status SweepLoop::receive_measurement(const WorkReply& reply) {
+  for (ProblemSweep* problem : at_work()) {
+    if (problem->awaits(reply.id)) return problem->take_measurement(reply);
+  }
   return internal_error("a measurement that nobody asked for");
+}
+
+// Results that have arrived together share a transaction.
+Status SweepLoop::write() {
+  const IdleCause cause(shared_.workers.times(), GpuPhase::store);
+  return shared_.journal.write();
 }
 
 // A build that the other problem waits for too is not dropped.

@@ -1,6 +1,7 @@
 // SweepLoop: gives one problem after the other its turn, and lets the next ones work ahead. One
 // thread moves the variants of all on: it waits for the next compile or measure worker that has a
-// result, so that both kinds of workers are busy at the same time, also while a final is held.
+// result, so that both kinds of workers are busy at the same time, also while a final is held or a
+// ceiling is measured. Before it waits, it writes the results of all that have one by then.
 //
 // The shared objects must outlive it. One thread.
 
@@ -41,13 +42,16 @@ class SweepLoop {
   void give_up(ProblemSweep& problem);
 
  private:
+  Status take_turn(ProblemSweep& problem);
   Status run_variants();
-  Status hold_end(ProblemSweep& problem);
+  Status beside(const std::function<Status()>& decide);
   Status advance();
   Status work_ahead();
   std::vector<ProblemSweep*> at_work() const;
   Status receive_builds();
   Status receive_measurements();
+  Status receive_measurement(const WorkReply& reply);
+  Status write();
   void drop_waiting(ProblemSweep& problem);
   void make_silence();
   void wait();
@@ -59,7 +63,7 @@ class SweepLoop {
   ProblemSweep* turn_ = nullptr;     // until its variants are over
   std::deque<ProblemSweep*> ahead_;  // they work ahead, the next one first
   Next next_;                        // empty: there is none
-  Status failure_;                   // of what was done while a final was held
+  Status failure_;                   // of what was done beside a final or a ceiling
 };
 
 }  // namespace mgtune

@@ -3,6 +3,7 @@
 #include <sys/utsname.h>
 
 #include <string_view>
+#include <utility>
 
 #include "compiler/compiler.h"
 #include "core/version.h"
@@ -58,6 +59,17 @@ Result<std::int64_t> SweepJournal::begin() {
   sweep.started_at = utc_now();
   MGTUNE_ASSIGN(sweep_id_, store_.begin_sweep(sweep));
   return sweep_id_;
+}
+
+Status SweepJournal::add(OutcomeRecord outcome) {
+  MGTUNE_ASSIGN(outcome.sweep, begin());
+  unwritten_.push_back(std::move(outcome));
+  return {};
+}
+
+Status SweepJournal::write() {
+  if (unwritten_.empty()) return {};
+  return store_.record(std::exchange(unwritten_, {}));
 }
 
 Status SweepJournal::finish() {

@@ -21,8 +21,8 @@
 
 namespace mgtune {
 
-// The row of the sweep in the store. The row is added when the first result is recorded under it.
-// So a sweep that has nothing new to record adds no row.
+// The row of the sweep in the store, and the results on their way to it. The row is added when the
+// first result is recorded under it. So a sweep that has nothing new to record adds no row.
 class SweepJournal {
  public:
   SweepJournal(Store& store, const SweepOptions& options, const DeviceInfo& device,
@@ -30,6 +30,8 @@ class SweepJournal {
       : store_(store), options_(options), device_(device), gpu_id_(gpu_id) {}
 
   Result<std::int64_t> begin();                  // adds the row if there is none; its id
+  Status add(OutcomeRecord outcome);             // of this sweep; written by the next write()
+  Status write();                                // in one transaction
   Status finish();                               // does nothing without a row
   std::int64_t id() const { return sweep_id_; }  // 0: not begun
 
@@ -39,6 +41,7 @@ class SweepJournal {
   const DeviceInfo& device_;
   std::int64_t gpu_id_;
   std::int64_t sweep_id_ = 0;
+  std::vector<OutcomeRecord> unwritten_;
 };
 
 struct SweepShared {

@@ -101,6 +101,7 @@ void read_fields(ObjectReader& reader, WorkSeconds& seconds) {
   reader.read("load", seconds.load);
   reader.read("check", seconds.check);
   reader.read("measure", seconds.measure);
+  reader.read("all", seconds.all);
 }
 
 std::string encode(const WorkRequest& request) {
@@ -136,7 +137,8 @@ std::string encode(const WorkReply& reply) {
   if (reply.seconds) {
     json["seconds"] = Json{{"load", number_or_word(reply.seconds->load)},
                            {"check", number_or_word(reply.seconds->check)},
-                           {"measure", number_or_word(reply.seconds->measure)}};
+                           {"measure", number_or_word(reply.seconds->measure)},
+                           {"all", number_or_word(reply.seconds->all)}};
   }
   if (reply.counters) {
     Json& values = json["counters"]["values"] = Json::object();

@@ -1,13 +1,13 @@
 // The messages between the mgtune process and its workers: one JSON object per line.
 //
-// A worker has one request at a time. It sends `begin` and flushes it before it does anything for
-// the variant: if it crashes or hangs afterwards, the parent knows which variant was at work. It
-// sends `begin` again with phase `reference` before it runs the problem's reference (the message
-// names the reference) and with phase `variant` when it returns to the variant. At the end it sends
-// `done`, or `failed` if the failure says nothing about the variant: a full disk, a compiler that
-// was killed, a reference that does not compile. A measure or count worker owns one device, a
-// compile worker owns none. All workers exit when their standard input closes, and die with their
-// parent.
+// A worker works on one request at a time, and may have the next one already. It sends `begin` and
+// flushes it before it does anything for the variant: if it crashes or hangs afterwards, the parent
+// knows which variant was at work. It sends `begin` again with phase `reference` before it runs the
+// problem's reference (the message names the reference) and with phase `variant` when it returns to
+// the variant. At the end it sends `done`, or `failed` if the failure says nothing about the
+// variant: a full disk, a compiler that was killed, a reference that does not compile. A measure or
+// count worker owns one device, a compile worker owns none. All workers exit when their standard
+// input closes, and die with their parent.
 //
 //   parent -> worker   {"do": "compile", "id": 6, "kernel": "rmsnorm", "op": "rmsnorm.forward",
 //                       "problem": "rows=64 hidden=256 T=bf16", "variant": "row VEC=8 ...",
@@ -22,7 +22,7 @@
 //   worker -> parent   {"did": "begin", "id": 7, "phase": "variant", "message": ""}
 //                      {"did": "done", "id": 7, "outcome": "ok", "message": "",
 //                       "build": {...}, "check": {...}, "measurement": {...},
-//                       "seconds": {"load": 0.002, "check": 0.01, "measure": 0.3}}
+//                       "seconds": {"load": 0.002, "check": 0.01, "measure": 0.3, "all": 0.313}}
 //                      {"did": "done", "id": 8, ... "check": {...}, "counters": {"chip": "GH100",
 //                       "launches": 16, "passes": 2, "note": "",
 //                       "values": {"dram_read_bytes": 33580000, ...}, "left_out": []}}
@@ -127,6 +127,7 @@ struct WorkRequest {
 struct WorkSeconds {
   double load = 0;  // the build too, if the cache does not have it
   double check = 0, measure = 0;
+  double all = 0;  // since its reply before, or since the request came if that was later
 };
 
 struct WorkReply {

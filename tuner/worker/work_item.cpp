@@ -41,6 +41,39 @@ std::string stored_log(const std::string& log) {
   return fmt::format("{}({} more bytes are left out)\n", log.substr(0, kept), log.size() - kept);
 }
 
+// Fills in what of the record is known before the build.
+Result<BuildRequest> keyed_request(Builder& builder, const WorkItem& item, const DeviceInfo& device,
+                                   BuildRecord& record) {
+  record.arch = device.arch;
+  const Operator& op = *item.problem.op;
+  MGTUNE_ASSIGN(const Slots slots,
+                compile_slots(item.problem.binding(), item.variant, device.limits));
+  MGTUNE_ASSIGN(BuildRequest request, variant_build_request(op, item.variant, slots, device.arch));
+  record.arch = request.arch;
+  MGTUNE_ASSIGN(request.key, builder.key(request));
+  record.key = request.key;
+  return request;
+}
+
+// The build, unless ptxas objects to it, with its record.
+Result<Build> recorded(Result<Build> build, BuildRecord& record) {
+  if (build.ok()) {
+    // The measured kernel would not be the kernel that the source describes. A program that links
+    // the runtime still gets it if there is no other: it is slow, not wrong.
+    std::string objections = ptxas_objections(build->log);
+    if (!objections.empty()) build = Status(StatusCode::compile_failed, std::move(objections));
+  }
+  if (!build.ok()) {
+    record.outcome = outcome_of(build.status()).value_or(Outcome::ok);
+    record.message = build.status().message();
+    return build;
+  }
+  record.sha256 = build->sha256;
+  record.message = stored_log(build->log);
+  record_resources(*build, record);
+  return build;
+}
+
 }  // namespace
 
 Result<WorkItem> bind_request(Catalog& catalog, const NamedProblem& request,
@@ -60,30 +93,19 @@ Result<WorkItem> bind_request(Catalog& catalog, const NamedProblem& request,
 
 Result<Build> build_item(Builder& builder, const WorkItem& item, const DeviceInfo& device,
                          BuildRecord& record) {
-  record.arch = device.arch;
-  const Operator& op = *item.problem.op;
-  MGTUNE_ASSIGN(const Slots slots,
-                compile_slots(item.problem.binding(), item.variant, device.limits));
-  MGTUNE_ASSIGN(BuildRequest request, variant_build_request(op, item.variant, slots, device.arch));
-  record.arch = request.arch;
-  MGTUNE_ASSIGN(request.key, builder.key(request));
-  record.key = request.key;
-  Result<Build> build = builder.build(request);
-  if (build.ok()) {
-    // The measured kernel would not be the kernel that the source describes. A program that links
-    // the runtime still gets it if there is no other: it is slow, not wrong.
-    std::string objections = ptxas_objections(build->log);
-    if (!objections.empty()) build = Status(StatusCode::compile_failed, std::move(objections));
-  }
-  if (!build.ok()) {
-    record.outcome = outcome_of(build.status()).value_or(Outcome::ok);
-    record.message = build.status().message();
-    return build;
-  }
-  record.sha256 = build->sha256;
-  record.message = stored_log(build->log);
-  record_resources(*build, record);
-  return build;
+  MGTUNE_ASSIGN(const BuildRequest request, keyed_request(builder, item, device, record));
+  return recorded(builder.build(request), record);
+}
+
+std::optional<Build> cached_item(Builder& builder, const WorkItem& item, const DeviceInfo& device,
+                                 BuildRecord& record) {
+  const Result<BuildRequest> request = keyed_request(builder, item, device, record);
+  if (!request.ok()) return std::nullopt;
+  Result<std::optional<Build>> found = builder.find(*request);
+  if (!found.ok() || !found->has_value()) return std::nullopt;
+  Result<Build> build = recorded(**std::move(found), record);
+  if (!build.ok()) return std::nullopt;
+  return *std::move(build);
 }
 
 }  // namespace mgtune

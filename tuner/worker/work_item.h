@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "build/builder.h"
@@ -28,5 +29,9 @@ Result<WorkItem> bind_request(Catalog& catalog, const NamedProblem& request,
 // compile_failed as well: it is not the kernel that the source describes.
 Result<Build> build_item(Builder& builder, const WorkItem& item, const DeviceInfo& device,
                          BuildRecord& record);
+
+// The same without a compiler: nullopt if the build is not in the cache, or may not be used.
+std::optional<Build> cached_item(Builder& builder, const WorkItem& item, const DeviceInfo& device,
+                                 BuildRecord& record);
 
 }  // namespace mgtune

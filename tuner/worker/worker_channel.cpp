@@ -3,11 +3,16 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include "system/file_descriptor.h"
+#include "worker/request_reader.h"
 #include "worker/worker_failure.h"
 
 namespace mgtune {
@@ -33,32 +38,30 @@ Result<WorkerChannel> WorkerChannel::open() {
 
 Status WorkerChannel::serve_each(
     const std::function<Status(const WorkRequest&, WorkReply&)>& handle,
-    const std::function<void()>& tidy_up) {
+    const std::function<void()>& tidy_up,
+    const std::function<void(const WorkRequest&)>& look_ahead) {
+  MGTUNE_ASSIGN(const std::unique_ptr<RequestReader> reader,
+                RequestReader::start(requests_.get(), look_ahead));
+  using Clock = RequestReader::Clock;
+  Clock::time_point replied = Clock::now();
   while (true) {
-    MGTUNE_ASSIGN(const std::optional<WorkRequest> request, next_request());
-    if (!request) return {};
-    MGTUNE_TRY(begin(request->id));
+    MGTUNE_ASSIGN(const std::optional<RequestReader::Arrived> arrived, reader->next());
+    if (!arrived) return {};
+    const WorkRequest& request = arrived->request;
+    MGTUNE_TRY(begin(request.id));
     WorkReply reply;
-    reply.id = request->id;
-    Status status = handle(*request, reply);
+    reply.id = request.id;
+    Status status = handle(request, reply);
     if (!status.ok()) put_failure(status, reply);
+    const Clock::time_point begun = std::max(replied, arrived->at);
+    replied = Clock::now();
+    if (reply.seconds) {
+      reply.seconds->all = std::chrono::duration<double>(replied - begun).count();
+    }
     MGTUNE_TRY(send(reply));
     if (status.code() == StatusCode::device_lost) return status;
     tidy_up();
   }
-}
-
-Result<std::optional<WorkRequest>> WorkerChannel::next_request() {
-  std::size_t end = 0;
-  while ((end = buffer_.find('\n')) == std::string::npos) {
-    const ssize_t bytes = read_some(requests_.get(), buffer_);
-    if (bytes < 0) return errno_status("reading a request");
-    if (bytes == 0) return std::optional<WorkRequest>();
-  }
-  const std::string line = buffer_.substr(0, end);
-  buffer_.erase(0, end + 1);
-  MGTUNE_ASSIGN(WorkRequest request, decode_request(line));
-  return std::optional<WorkRequest>(std::move(request));
 }
 
 Status WorkerChannel::begin(std::int64_t id, WorkReply::Phase phase, std::string what) {

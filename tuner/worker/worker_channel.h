@@ -5,7 +5,6 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <string>
 #include <variant>
 
@@ -23,7 +22,9 @@ class WorkerChannel {
   // `worker.handle(const ...Request&, WorkReply&)` for the request's kind, and sends the reply. The
   // Status of handle() is a failure, which becomes the reply (worker_failure.h). The loop ends if
   // the failure takes the device with it. After each reply it calls `worker.tidy_up()`, if there is
-  // one: what takes time there does not keep the parent waiting.
+  // one: what takes time there does not keep the parent waiting. If there is a
+  // `worker.look_ahead(const WorkRequest&)`, another thread calls it with each request before its
+  // turn, while the request before may be at work.
   template <typename Worker>
   Status serve(Worker& worker) {
     const auto handle = [&worker](const WorkRequest& request, WorkReply& reply) {
@@ -39,7 +40,11 @@ class WorkerChannel {
     };
     std::function<void()> tidy_up = [] {};
     if constexpr (requires { worker.tidy_up(); }) tidy_up = [&worker] { worker.tidy_up(); };
-    return serve_each(handle, tidy_up);
+    std::function<void(const WorkRequest&)> look_ahead = [](const WorkRequest&) {};
+    if constexpr (requires(const WorkRequest& request) { worker.look_ahead(request); }) {
+      look_ahead = [&worker](const WorkRequest& request) { worker.look_ahead(request); };
+    }
+    return serve_each(handle, tidy_up, look_ahead);
   }
 
   // Says that the worker begins to work on the request `id`. `what` names what runs in phase
@@ -51,13 +56,11 @@ class WorkerChannel {
   WorkerChannel() = default;
 
   Status serve_each(const std::function<Status(const WorkRequest&, WorkReply&)>& handle,
-                    const std::function<void()>& tidy_up);
-  // nullopt once the parent has closed its end; corrupt if the line is not a request.
-  Result<std::optional<WorkRequest>> next_request();
+                    const std::function<void()>& tidy_up,
+                    const std::function<void(const WorkRequest&)>& look_ahead);
   Status send(const WorkReply& reply);
 
   FileDescriptor requests_, replies_;
-  std::string buffer_;
 };
 
 }  // namespace mgtune

@@ -71,12 +71,50 @@ WorkerProcess::WorkerProcess(std::vector<std::string> command, std::chrono::mill
     : command_(std::move(command)), deadline_(deadline) {}
 
 void WorkerProcess::submit(Task task) {
+  if (!work_ && next_) begin_next();
+  if (work_) {
+    next_ = Next{.task = std::move(task)};
+    return send_next();
+  }
   work_ = Work{.task = std::move(task)};
   // poll() starts a child again if it cannot be started here, and reports the failure.
   static_cast<void>(send_request());
 }
 
+// A request that is tried again has its child for itself.
+void WorkerProcess::send_next() {
+  if (!next_ || next_->is_sent || !child_ || !work_->begun || work_->task.is_retry) return;
+  static_cast<void>(child_->write_line(encode(next_->task.request)));
+  next_->is_sent = true;
+}
+
+// The request before is over. The child may have begun this one long ago, and may have written
+// about it before it said so: errors that it wrote until now may belong to either.
+void WorkerProcess::begin_next() {
+  Next next = *std::exchange(next_, std::nullopt);
+  work_ = Work{.task = std::move(next.task)};
+  if (!next.is_sent || !child_) return static_cast<void>(send_request());
+  earlier_errors_ = child_->read_error_output();
+  wait_for_begin();
+}
+
+std::optional<WorkerProcess::Task> WorkerProcess::return_next() {
+  if (!next_) return std::nullopt;
+  Task task = std::move(next_->task);
+  if (next_->is_sent) end_child();
+  next_.reset();
+  return task;
+}
+
+// A child that has another request already would go on with it: it is killed.
+void WorkerProcess::end_child() {
+  if (next_ && next_->is_sent && child_) child_->kill();
+  if (next_) next_->is_sent = false;
+  child_.reset();
+}
+
 void WorkerProcess::join(WaitSet& waiting) const {
+  if (!work_ && next_) waiting.add(Clock::now());
   if (!work_) return;
   const bool has_news = !child_ || child_->output_descriptor() < 0;
   waiting.add(has_news ? Clock::now() : work_->deadline);
@@ -108,11 +146,16 @@ Status WorkerProcess::send_request() {
     if (std::exchange(started_, true)) ++restarts_;
     MGTUNE_ASSIGN(child_, ChildProcess::start(command_));
   }
+  earlier_errors_.clear();
   work_->begun.reset();
-  set_deadline(std::min<std::chrono::milliseconds>(deadline_.limit(), kStartDeadline));
+  wait_for_begin();
   // If the child has ended, reading its answer will say so.
   static_cast<void>(child_->write_line(encode(work_->task.request)));
   return {};
+}
+
+void WorkerProcess::wait_for_begin() {
+  set_deadline(std::min<std::chrono::milliseconds>(deadline_.limit(), kStartDeadline));
 }
 
 void WorkerProcess::set_deadline(std::chrono::milliseconds time) {
@@ -121,6 +164,7 @@ void WorkerProcess::set_deadline(std::chrono::milliseconds time) {
 }
 
 WorkerProcess::Poll WorkerProcess::poll() {
+  if (!work_ && next_) begin_next();
   while (work_) {
     if (!child_) {
       if (Status status = send_request(); !status.ok()) return fail_unstarted(std::move(status));
@@ -139,6 +183,7 @@ WorkerProcess::Poll WorkerProcess::poll() {
       const bool is_at_variant = work_->begun->phase == WorkReply::Phase::variant;
       set_deadline(is_at_variant ? deadline_.of(task.request) + task.extra_time
                                  : deadline_.limit());
+      send_next();
       continue;
     }
     if (reply.ok() && !work_->begun) {
@@ -157,7 +202,7 @@ WorkerProcess::Poll WorkerProcess::receive(WorkReply reply) {
   const bool is_starved = reply.outcome == Outcome::timeout && is_starved_compiler();
   const bool retry = is_worth_a_retry(work_->task.request, reply);
   const bool failed = reply.kind == WorkReply::Kind::failed || reply.outcome == Outcome::crashed;
-  if (failed || retry) child_.reset();
+  if (failed || retry) end_child();
   const auto took = std::chrono::ceil<std::chrono::milliseconds>(Clock::now() - work_->begun_at);
   deadline_.learn(work_->task.request, reply, took);
   return finish_or_retry({.request = {}, .reply = std::move(reply), .is_starved = is_starved},
@@ -177,8 +222,8 @@ WorkerProcess::Poll WorkerProcess::handle_loss(const Status& reason) {
   if (reason.code() != StatusCode::io) child_->kill();
   LostWorker lost{reason, child_->end_description(), child_->ended_from_outside(), work_->allowed,
                   deadline_.basis(work_->task.request)};
-  lost.end = crash_message(lost.end, child_->read_error_output());
-  child_.reset();
+  lost.end = crash_message(lost.end, earlier_errors_ + child_->read_error_output());
+  end_child();
   const WorkRequest& request = work_->task.request;
   if (work_->begun) {
     Finished finished{

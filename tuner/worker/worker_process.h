@@ -1,6 +1,10 @@
-// WorkerProcess: the parent's side of one worker: its child process and the one request that it
-// works on. submit() hands the request over, poll() says what came of it, join() says what to wait
-// for; none of these waits. run() does all three for callers with a single worker.
+// WorkerProcess: the parent's side of one worker: its child process, the request that it works on,
+// and one more that it begins as soon as it is done, without waiting for this process. submit()
+// hands a request over, poll() says what came of it, join() says what to wait for; none of these
+// waits. run() does all three for callers with a single worker.
+//
+// The child says which request it begins, so what ends it is the fault of that one alone. The other
+// request is then sent to the next child, after the retry of the first.
 //
 // A request that fails is tried once more, alone in a new child process. The second failure is the
 // variant's outcome, unless the worker had announced that it runs the problem's reference, or the
@@ -68,7 +72,8 @@ class WorkerProcess {
   // that is measured after another one of its problem (VariantDeadline).
   WorkerProcess(std::vector<std::string> command, std::chrono::milliseconds deadline);
 
-  bool is_idle() const { return !work_.has_value(); }
+  bool is_idle() const { return !work_ && !next_; }
+  bool has_room() const { return !next_ || !work_; }  // for one more request
 
   // Which of several workers may get a request.
   enum class Place : std::uint8_t { any, first, not_first };
@@ -80,7 +85,7 @@ class WorkerProcess {
     bool is_alone = false;                   // nothing else of the sweep may run beside it
     Place place = Place::any;
   };
-  void submit(Task task);  // when idle
+  void submit(Task task);  // when has_room()
 
   // The request and its reply: `done`, or `failed` if the failure says nothing about the variant
   // (end_of_sweep() makes a Status of it).
@@ -92,11 +97,14 @@ class WorkerProcess {
     bool is_starved = false;  // a compiler was late and got too little time from the processors
   };
 
-  // nullopt while the worker is busy; afterwards it is idle again. A Status, environment, if no
-  // child process begins to work: the request was not started, and return_unstarted() returns it
-  // for another worker.
+  // nullopt while the worker is busy; afterwards it is idle again, or has its next request. A
+  // Status, environment, if no child process begins to work: the request was not started, and
+  // return_unstarted() returns it for another worker.
   Result<std::optional<Finished>> poll();
   Task return_unstarted() { return std::move(unstarted_); }
+
+  // After poll() has returned something: the request that would come next, for another worker.
+  std::optional<Task> return_next();
 
   // Adds what poll() waits for; nothing when idle.
   void join(WaitSet& waiting) const;
@@ -109,7 +117,7 @@ class WorkerProcess {
   Result<WorkReply> run(WorkRequest request);
 
   // When idle: ends the child. The next request gets a new one.
-  void replace() { child_.reset(); }
+  void replace() { end_child(); }
 
   // Tells the child to exit; only this object's destruction may follow.
   void dismiss();
@@ -129,9 +137,17 @@ class WorkerProcess {
     std::chrono::milliseconds allowed{};      // for the current step
     Clock::time_point deadline = Clock::time_point::max();
   };
+  struct Next {
+    Task task;
+    bool is_sent = false;  // to the current child
+  };
   using Poll = Result<std::optional<Finished>>;
 
   Status send_request();
+  void send_next();
+  void begin_next();
+  void end_child();
+  void wait_for_begin();
   void set_deadline(std::chrono::milliseconds time);
   Poll receive(WorkReply reply);
   Poll handle_loss(const Status& reason);
@@ -143,6 +159,8 @@ class WorkerProcess {
   VariantDeadline deadline_;
   std::optional<ChildProcess> child_;
   std::optional<Work> work_;
+  std::optional<Next> next_;
+  std::string earlier_errors_;  // of the child, from when its last request may have begun
   Task unstarted_;
   bool started_ = false;
   std::int64_t restarts_ = 0;

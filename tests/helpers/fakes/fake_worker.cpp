@@ -11,13 +11,13 @@
 // FAKE_WORKER_KILLED: measure workers are killed at the variants that contain this text; if it is
 // "everything", also at a probe.
 //
-// FAKE_WORKER_LOG names a file: a line as a compile, measurement or final begins, and one as it is
-// done. FAKE_WORKER_FINAL_AFTER: a final ends only when the log has so many lines with a text, for
-// example "4 measure is done", or after a minute. FAKE_WORKER_COMPILE_GATE and
-// FAKE_WORKER_MEASURE_GATE name folders: a worker puts a file there and goes on when somebody has
-// removed it, or after a minute. FAKE_WORKER_COMPILE_MS and FAKE_WORKER_MEASURE_MS say how long
-// they take. FAKE_WORKER_FAST names the one variant that is measured to be faster than the others,
-// FAKE_WORKER_NOT_CACHED why the cache keeps no build.
+// FAKE_WORKER_LOG names a file: a line as a compile, measurement, ceiling or final begins, and one
+// as it is done. FAKE_WORKER_FINAL_AFTER: a final ends only when the log has so many lines with a
+// text, for example "4 measure is done", or after a minute; FAKE_WORKER_CEILING_AFTER: likewise, of
+// a ceiling. FAKE_WORKER_COMPILE_GATE and FAKE_WORKER_MEASURE_GATE name folders: a worker puts a
+// file there and goes on when somebody has removed it, or after a minute. FAKE_WORKER_COMPILE_MS
+// and FAKE_WORKER_MEASURE_MS say how long they take. FAKE_WORKER_FAST names the one variant that is
+// measured to be faster than the others, FAKE_WORKER_NOT_CACHED why the cache keeps no build.
 
 #include <unistd.h>
 
@@ -101,9 +101,10 @@ void log(const WorkRequest& request, const std::string& variant, const char* eve
   const auto* compile = std::get_if<CompileRequest>(&request.work);
   const auto* measure = std::get_if<MeasureRequest>(&request.work);
   std::ostringstream line;
-  const char* const kind = request.is<ProbeRequest>()   ? "probe"
-                           : request.is<FinalRequest>() ? "final"
-                                                        : "measure";
+  const char* const kind = request.is<ProbeRequest>()     ? "probe"
+                           : request.is<FinalRequest>()   ? "final"
+                           : request.is<CeilingRequest>() ? "ceiling"
+                                                          : "measure";
   line << (compile != nullptr ? "compile" : kind) << ' ' << event << ' '
        << (measure != nullptr ? measure->stop_above_ns : 0) << ' '
        << (compile != nullptr ? compile->device : own_device) << ' ' << problem_of(request) << ' '
@@ -252,6 +253,9 @@ void serve_ceiling(const WorkRequest& request, const CeilingRequest& work) {
   const auto asks_for = [&](const char* what) {
     return own_device.ends_with(" " + work.ceiling + ": " + what);
   };
+  log(request, work.ceiling, "begins");
+  wait_for_lines(variable("FAKE_WORKER_CEILING_AFTER"));
+  log(request, work.ceiling, "is done");
   if (asks_for("crash")) crash(SIGSEGV);
   if (asks_for("failure")) return fail(request, Status(StatusCode::internal, "it does not copy"));
   WorkReply reply;

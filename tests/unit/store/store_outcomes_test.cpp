@@ -45,6 +45,19 @@ TEST_F(StoreTest, AnOutcomeComesBackWhole) {
   EXPECT_EQ(view.measurement->note, "a note");
 }
 
+TEST_F(StoreTest, OutcomesOfOneTransactionAreRecordedTogetherOrNotAtAll) {
+  Store store = open();
+  std::vector<OutcomeRecord> records(2, outcome_in(store));
+  records[1].variant = "row VEC=4";
+  records[1].key.build_sha256 = records[1].build.sha256 = records[1].build.key = "another";
+  std::vector<OutcomeRecord> homeless = records;
+  homeless[1].key.problem += 100;  // which the store does not have
+  EXPECT_EQ(store.record(homeless).code(), StatusCode::invalid_argument);
+  EXPECT_TRUE(store.outcomes()->empty());
+  ASSERT_TRUE(store.record(records).ok());
+  EXPECT_EQ(store.outcomes()->size(), 2U);
+}
+
 TEST_F(StoreTest, AFailedBuildIsAnOutcomeWithNeitherCheckNorMeasurement) {
   Store store = open();
   OutcomeRecord record = outcome_in(store);

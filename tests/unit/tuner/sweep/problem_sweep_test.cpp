@@ -91,7 +91,7 @@ TEST_F(ProblemSweepTest, NoMoreThanTheWindowIsAtWork) {
   for (const WorkerEvent& event : events()) {
     if (event.event != "is") continue;
     at_work += event.kind == "compile" ? 1U : 0U;
-    EXPECT_LE(at_work, 3U);
+    EXPECT_LE(at_work, 4U);  // two per compile process, two per GPU
     at_work -= event.kind == "measure" ? 1U : 0U;
   }
 }

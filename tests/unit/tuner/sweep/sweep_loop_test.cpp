@@ -74,10 +74,11 @@ TEST_F(SweepLoopTest, TheNextProblemCompilesWhileTheFinalOfOneIsHeld) {
 
 TEST_F(SweepLoopTest, TheNextProblemCompilesWhileTheLastVariantsAreMeasured) {
   options_.compile_processes = 2;
+  const Variable slow("FAKE_WORKER_MEASURE_MS", "100");  // longer than a message takes
   sweep({problem_, neighbor()});
   const std::vector<WorkerEvent> all = events();
   const auto last = std::find_if(all.rbegin(), all.rend(), [&](const WorkerEvent& e) {
-    return e.kind == "measure" && e.event == "begins" && e.problem == word_of(problem_);
+    return e.kind == "measure" && e.event == "is" && e.problem == word_of(problem_);
   });
   EXPECT_LT(place_of(all, "compile", "begins", neighbor()),
             static_cast<std::size_t>(all.rend() - last));
@@ -102,6 +103,27 @@ TEST_F(SweepLoopTest, OtherGpusMeasureTheNextProblemWhileTheFirstHoldsAFinal) {
   }
   EXPECT_EQ(ahead[0].variant, ahead[1].variant) << "nothing beside the default";
   EXPECT_EQ(ahead[1].event, "is");
+}
+
+// Nothing waits for the ceilings of a problem but their GPU.
+TEST_F(SweepLoopTest, OtherGpusMeasureTheProblemWhileTheFirstMeasuresItsCeilings) {
+  use_three_devices();
+  for (DeviceInfo& device : devices_) device.kind = DeviceKind::cuda;
+  options_.method = {"rotating", ""};
+  options_.compile_processes = 3;
+  const Variable until("FAKE_WORKER_CEILING_AFTER", "6 measure is");
+  const SweepSummary summary = sweep();
+  EXPECT_EQ(summary.evaluated, 6);
+  const std::vector<WorkerEvent> all = events();
+  const auto over = std::ranges::find_if(
+      all, [](const WorkerEvent& e) { return e.kind == "ceiling" && e.event == "is"; });
+  std::vector<WorkerEvent> beside;
+  std::copy_if(all.begin(), over, std::back_inserter(beside),
+               [](const WorkerEvent& e) { return e.kind == "measure"; });
+  ASSERT_EQ(beside.size(), 12U) << "the ceiling was done when all six were measured";
+  for (const WorkerEvent& event : beside) EXPECT_NE(event.device, "cpu") << "it measures a ceiling";
+  EXPECT_EQ(beside[0].variant, beside[1].variant) << "nothing beside the default";
+  EXPECT_EQ(beside[1].event, "is");
 }
 
 TEST_F(SweepLoopTest, APickIsTheSameAsWithoutTheOtherProblems) {

@@ -6,8 +6,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -107,6 +109,16 @@ TEST_F(CompileWorkerTest, AWrongWordIsNoVariantsFailure) {
   EXPECT_EQ(status.code(), StatusCode::internal);
   EXPECT_THAT(status.message(), StartsWith("no device GPU-0\n"));
   EXPECT_EQ(compile("flat THREADS=64 MODE=good").outcome, Outcome::ok);
+}
+
+// As many compilers as cores run, and a measure worker must not wait for one of these.
+TEST_F(CompileWorkerTest, CompilersGiveWay) {
+  const std::string niceness = cache_.file("niceness");
+  const Variable cxx("CXX", script("nice > " + niceness + "\nexec c++ \"$@\""));
+  EXPECT_EQ(compile("flat THREADS=64 MODE=good").outcome, Outcome::ok);
+  int of_compiler = 0;
+  std::ifstream(niceness) >> of_compiler;
+  EXPECT_EQ(of_compiler, std::min(19, ::getpriority(PRIO_PROCESS, 0) + 10));
 }
 
 TEST_F(CompileWorkerTest, ACompilerThatIsKilledSaysNothingOfTheVariant) {

@@ -7,6 +7,8 @@
 
 #include <chrono>
 #include <map>
+#include <numeric>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -42,7 +44,7 @@ Result<std::map<std::string, WorkReply>> run(MeasurePool& workers,
   std::map<std::string, WorkReply> replies;
   std::int64_t next = 0;
   while (replies.size() < variants.size()) {
-    while (workers.has_idle() && next < std::ssize(variants)) {
+    while (workers.has_room({}) && next < std::ssize(variants)) {
       at_work[next] = variants[std::size_t(next)];
       workers.submit({next, MeasureRequest{{{}, at_work[next]}, 0}});
       ++next;
@@ -57,10 +59,9 @@ TEST(MeasurePool, AllGpusAreAtWorkAtTheSameTime) {
   MeasurePool workers = pool({"GPU-0", "GPU-1", "GPU-2", "GPU-3"}, milliseconds(10'000));
   EXPECT_EQ(workers.size(), 4U);
   for (std::int64_t id = 0; id < 4; ++id) {
-    ASSERT_TRUE(workers.has_idle());
+    ASSERT_TRUE(workers.has_room({}));
     workers.submit({id, MeasureRequest{{{}, id == 3 ? "v" : "hang"}, 0}});
   }
-  EXPECT_FALSE(workers.has_idle());
   std::optional<WorkReply> reply;
   while (!reply) {
     WaitSet waiting;
@@ -69,7 +70,61 @@ TEST(MeasurePool, AllGpusAreAtWorkAtTheSameTime) {
     reply = workers.poll().value();
   }
   EXPECT_EQ(reply->id, 3);
-  EXPECT_TRUE(workers.has_idle());
+}
+
+TEST(MeasurePool, AWorkerHasOneMoreMeasurementOfItsProblem) {
+  MeasurePool workers = pool({"GPU-0", "GPU-1"});
+  const NamedProblem other{"family", "family.add", "n=7"};
+  std::int64_t id = 0;
+  for (const bool has_room_for_other : {true, true, false, false}) {
+    EXPECT_EQ(workers.has_room(other), has_room_for_other) << id;
+    ASSERT_TRUE(workers.has_room({})) << id;
+    workers.submit({id++, MeasureRequest{{{}, "slow"}, 0}});
+  }
+  EXPECT_FALSE(workers.has_room({}));
+  std::set<std::int64_t> done;
+  while (done.size() < 4) {
+    const Result<std::optional<WorkReply>> reply = wait_for_next(workers);
+    ASSERT_TRUE(reply.ok()) << reply.status().message();
+    EXPECT_EQ((*reply)->outcome, Outcome::ok);
+    done.insert((*reply)->id);
+    EXPECT_TRUE(workers.has_room({}));
+    EXPECT_EQ(workers.has_room(other), done.size() >= 3) << "an idle worker alone takes it";
+  }
+}
+
+TEST(MeasurePool, AFinalWaitsForBothOfItsWorker) {
+  MeasurePool workers = pool({"GPU-0"});
+  workers.submit({0, MeasureRequest{{{}, "slow"}, 0}});
+  workers.submit({1, MeasureRequest{{{}, "a"}, 0}});
+  const Result<WorkReply> reply = workers.measure({2, ProbeRequest{"measure"}});
+  ASSERT_TRUE(reply.ok()) << reply.status().message();
+  EXPECT_EQ(reply->id, 2);
+  EXPECT_EQ(workers.poll()->value().id, 0);
+  EXPECT_EQ(workers.poll()->value().id, 1);
+}
+
+// The request that a worker has besides the one that is at work goes where that one goes.
+TEST(MeasurePool, WhatAGpuThatIsLeftAloneHasGoesToAnother) {
+  MeasurePool workers = pool({"GPU-0", "GPU-1"});
+  const auto replies = run(workers, {"slow", "refused", "a", "b", "c"});
+  EXPECT_EQ(replies.status().code(), StatusCode::environment) << "refused on both";
+  MeasurePool well = pool({"GPU-0-sick", "GPU-1"});
+  std::vector<std::string> many;
+  for (int i = 0; i < 12; ++i) many.push_back("v" + std::to_string(i));
+  const auto all = run(well, many);
+  ASSERT_TRUE(all.ok()) << all.status().message();
+  EXPECT_EQ(all->size(), many.size());
+}
+
+// When a GPU began its second request is what its worker says, and the phases add up.
+TEST(MeasurePool, ThePhasesOfRequestsInARowAddUp) {
+  MeasurePool workers = pool({"GPU-0"});
+  ASSERT_TRUE(run(workers, {"a", "crash unless fresh", "b", "slow", "exit", "c"}).ok());
+  const auto now = GpuTimes::Clock::now();
+  const GpuTimes::Times times = workers.times().of(0, now);
+  EXPECT_EQ(std::accumulate(times.begin(), times.end(), GpuTimes::Clock::duration::zero()),
+            workers.times().wall(now));
 }
 
 TEST(MeasurePool, ACrashOrHangIsItsVariantsAlone) {
@@ -188,12 +243,12 @@ TEST(MeasurePool, WhatWasKilledWaitsForSilence) {
     ASSERT_TRUE(reply.ok());
     EXPECT_FALSE(reply->has_value() && (*reply)->id == 2);
   }
-  EXPECT_FALSE(workers.has_idle());
+  EXPECT_FALSE(workers.has_room({}));
   Result<WorkReply> reply = next_alone(workers);
   if (reply->id == 1) reply = next_alone(workers);
   EXPECT_EQ(reply->outcome, Outcome::crashed);
   EXPECT_FALSE(workers.needs_silence());
-  EXPECT_TRUE(workers.has_idle());
+  EXPECT_TRUE(workers.has_room({}));
 }
 
 TEST(MeasurePool, AReferenceWhoseProcessIsKilledIsNoVariantsFault) {

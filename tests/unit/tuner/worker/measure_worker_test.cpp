@@ -110,6 +110,33 @@ TEST_F(MeasureWorkerTest, AGoodVariantIsBuiltCheckedAndTimed) {
   EXPECT_EQ(measured.note, "the same buffers in every launch");
 }
 
+// What was found ahead is of the right variant, and nothing of one is left for the next.
+TEST_F(MeasureWorkerTest, RequestsInARowHaveTheirOwnResults) {
+  const std::string good = add("good").build->sha256;
+  const std::string wrong = add("wrong").build->sha256;
+  const auto request = [&](std::int64_t id) {
+    const std::string mode = id % 2 == 0 ? "good" : "wrong";
+    const NamedProblem problem{kFamilies + "vector_add", "vector_add.add", "n=1000 T=f32"};
+    return WorkerProcess::Task{
+        .request = {id, MeasureRequest{{problem, "flat THREADS=64 MODE=" + mode}, 0}}};
+  };
+  constexpr std::int64_t kRequests = 6;
+  process_.submit(request(10));
+  for (std::int64_t i = 0; i < kRequests; ++i) {
+    if (i + 1 < kRequests) process_.submit(request(11 + i));
+    const auto finished = wait_for_next(process_);
+    ASSERT_TRUE(finished.ok()) << finished.status().message();
+    const WorkReply& reply = (*finished)->reply;
+    EXPECT_EQ(reply.id, 10 + i);
+    EXPECT_EQ(reply.outcome, i % 2 == 0 ? Outcome::ok : Outcome::wrong);
+    EXPECT_EQ(reply.build->sha256, i % 2 == 0 ? good : wrong);
+    ASSERT_TRUE(reply.seconds.has_value());
+    EXPECT_GE(reply.seconds->all,
+              reply.seconds->load + reply.seconds->check + reply.seconds->measure);
+  }
+  EXPECT_EQ(process_.restarts(), 0);
+}
+
 TEST_F(MeasureWorkerTest, AWrongVariantIsNotTimed) {
   const WorkReply reply = add("wrong");
   EXPECT_EQ(reply.outcome, Outcome::wrong);

@@ -61,7 +61,7 @@ WorkReply reply() {
   measurement.median_high_ns = 1.6;
   measurement.clocks = {1980, 3201, 650.5, 55, "sw_power_cap", 3};
   reply.measurement = measurement;
-  reply.seconds = WorkSeconds{0.25, 0.5, 1.5};
+  reply.seconds = WorkSeconds{0.25, 0.5, 1.5, 2.5};
   return reply;
 }
 
@@ -192,6 +192,7 @@ TEST(Protocol, RepliesSurviveTheWire) {
   EXPECT_EQ(decoded->seconds->load, 0.25);
   EXPECT_EQ(decoded->seconds->check, 0.5);
   EXPECT_EQ(decoded->seconds->measure, 1.5);
+  EXPECT_EQ(decoded->seconds->all, 2.5);
   EXPECT_EQ(encode(*decoded), line);
 }
 

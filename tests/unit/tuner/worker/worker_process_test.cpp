@@ -8,8 +8,13 @@
 
 #include <array>
 #include <chrono>
+#include <fstream>
+#include <iterator>
+#include <optional>
 #include <string>
 
+#include "tests/helpers/environment_variable.h"
+#include "tests/helpers/test_folder.h"
 #include "tests/helpers/test_paths.h"
 
 namespace mgtune {
@@ -17,6 +22,7 @@ namespace {
 
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
 WorkerProcess::Task request(std::int64_t id, const std::string& variant) {
@@ -94,6 +100,86 @@ TEST(WorkerProcess, AfterAFailureOfTheMachineItIsIdleAgain) {
   EXPECT_TRUE(worker.is_idle());
   worker.submit(request(2, "v2"));
   EXPECT_EQ(end_of(worker).id, 2);
+}
+
+TEST(WorkerProcess, ASecondRequestFollowsTheFirst) {
+  WorkerProcess worker({fake_worker_path()}, milliseconds(10'000));
+  worker.submit(request(1, "slow"));
+  ASSERT_TRUE(worker.has_room());
+  worker.submit(request(2, "v2"));
+  EXPECT_FALSE(worker.has_room());
+  EXPECT_EQ(end_of(worker).id, 1);
+  EXPECT_FALSE(worker.is_idle());
+  ASSERT_TRUE(worker.has_room());
+  worker.submit(request(3, "v3"));
+  EXPECT_EQ(end_of(worker).id, 2);
+  EXPECT_EQ(end_of(worker).id, 3);
+  EXPECT_TRUE(worker.is_idle());
+  EXPECT_EQ(worker.restarts(), 0);
+}
+
+TEST(WorkerProcess, WhatEndsItsWorkerIsTheOneThatWasAtWork) {
+  for (const char* culprit : {"crash", "exit", "garbage", "hang", "crash unless fresh"}) {
+    SCOPED_TRACE(culprit);
+    const std::string word = culprit;
+    const Outcome expected = word == "hang"                 ? Outcome::timeout
+                             : word == "crash unless fresh" ? Outcome::ok
+                                                            : Outcome::crashed;
+    WorkerProcess worker({fake_worker_path()}, milliseconds(500));
+    worker.submit(request(1, "v1"));
+    worker.submit(request(2, culprit));  // the second
+    EXPECT_EQ(end_of(worker).outcome, Outcome::ok);
+    worker.submit(request(3, "v3"));  // behind the first
+    const WorkReply reply = end_of(worker);
+    EXPECT_EQ(reply.id, 2);
+    EXPECT_EQ(reply.outcome, expected);
+    const WorkReply next = end_of(worker);
+    EXPECT_EQ(next.id, 3);
+    EXPECT_EQ(next.outcome, Outcome::ok);
+    EXPECT_TRUE(worker.is_idle());
+  }
+}
+
+TEST(WorkerProcess, ARetryHasItsWorkerForItself) {
+  const TestFolder folder;
+  const Variable log("FAKE_WORKER_LOG", folder.file("log"));
+  WorkerProcess worker({fake_worker_path()}, milliseconds(10'000));
+  worker.submit(request(1, "v1"));
+  EXPECT_EQ(end_of(worker).id, 1);
+  worker.submit(request(2, "killed unless fresh"));
+  worker.submit(request(3, "v3"));
+  EXPECT_EQ(end_of(worker).outcome, Outcome::ok);
+  EXPECT_EQ(end_of(worker).id, 3);
+  EXPECT_EQ(worker.restarts(), 1);
+  std::ifstream lines(folder.file("log"));
+  const std::string all((std::istreambuf_iterator<char>(lines)), {});
+  EXPECT_LT(all.find("is done 0  none killed unless fresh"), all.find("begins 0  none v3")) << all;
+}
+
+TEST(WorkerProcess, ACrashMessageIsOfTheRequestThatCrashed) {
+  WorkerProcess worker({fake_worker_path()}, milliseconds(10'000));
+  worker.submit(request(1, "chatter"));
+  worker.submit(request(2, "v2"));
+  EXPECT_EQ(end_of(worker).id, 1);
+  worker.submit(request(3, "v3"));
+  EXPECT_EQ(end_of(worker).id, 2);
+  worker.submit(request(4, "crash"));
+  EXPECT_EQ(end_of(worker).id, 3);
+  EXPECT_THAT(end_of(worker).message,
+              EndsWith("block (3,0,0) thread 5: byte 64 of a buffer of 64"));
+}
+
+TEST(WorkerProcess, WhatWouldComeNextCanGoToAnotherWorker) {
+  WorkerProcess worker({fake_worker_path(), "dead"}, milliseconds(10'000));
+  worker.submit(request(1, "v1"));
+  worker.submit(request(2, "v2"));
+  EXPECT_FALSE(wait_for_next(worker).ok());
+  EXPECT_EQ(worker.return_unstarted().request.id, 1);
+  const std::optional<WorkerProcess::Task> next = worker.return_next();
+  ASSERT_TRUE(next.has_value());
+  EXPECT_EQ(next->request.id, 2);
+  EXPECT_TRUE(worker.is_idle());
+  EXPECT_FALSE(worker.return_next().has_value());
 }
 
 TEST(WorkerProcess, AProgramThatDoesNotRunShowsInPoll) {
