@@ -4,8 +4,12 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
+#include <set>
+#include <utility>
 
 #include "fit/measurements.h"
+#include "fit/unit_pattern.h"
 #include "selection/admission.h"
 #include "selection/failed_variants.h"
 #include "selection/gpu_similarity.h"
@@ -90,48 +94,69 @@ class FitDataReader {
     }
   }
 
+  VariantPattern pattern_at(const Measurements::Row& row) const {
+    return pattern_in_units(measurements_.variants[row.variant],
+                            measurements_.problems[row.problem].binding(), limits_);
+  }
+
   void sort_candidates() {
-    std::vector<bool> is_candidate(measurements_.variants.size(), false);
+    data_.measured.resize(data_.problems.size());
+    std::map<std::string, VariantPattern> candidates;
+    std::set<std::string> failed;
     for (const Measurements::Row& row : measurements_.rows) {
-      if (!counts(row) || problem_place_[row.problem] == kNone) continue;
+      if (!on_gpu_[row.gpu]) continue;
+      if (failed_[row.variant]) failed.insert(pattern_text(*data_.op, pattern_at(row)));
+      const std::size_t problem = problem_place_[row.problem];
+      if (!counts(row) || problem == kNone) continue;
       ++data_.measurements;
-      if (loss_against(best_ns_[row.problem], row.median_ns) <= kCandidateLoss) {
-        is_candidate[row.variant] = true;
-      }
+      const float loss = loss_against(best_ns_[row.problem], row.median_ns);
+      data_.measured[problem].emplace(text_of(row.variant), loss);
+      if (loss > kCandidateLoss) continue;
+      VariantPattern pattern = pattern_at(row);
+      std::string text = pattern_text(*data_.op, pattern);
+      candidates.emplace(std::move(text), std::move(pattern));
     }
-    std::vector<std::string> texts;
-    for (const Variant& variant : measurements_.variants) {
-      texts.push_back(variant_text(*data_.op, variant));
+    for (auto& [text, pattern] : candidates) {
+      if (!failed.contains(text)) data_.patterns.push_back(std::move(pattern));
     }
-    variant_place_.assign(texts.size(), kNone);
-    for (const std::size_t i : order_by_text(texts)) {
-      if (!is_candidate[i]) continue;
-      variant_place_[i] = data_.variants.size();
-      data_.variants.push_back(measurements_.variants[i]);
+  }
+
+  std::string text_of(std::size_t variant) const {
+    return variant_text(*data_.op, measurements_.variants[variant]);
+  }
+
+  // Variants that could not be built for a problem, by text.
+  std::vector<std::set<std::string>> unbuilt() const {
+    std::vector<std::set<std::string>> unbuilt(data_.problems.size());
+    for (const Measurements::Row& row : measurements_.rows) {
+      const std::size_t problem = problem_place_[row.problem];
+      if (!on_gpu_[row.gpu] || problem == kNone || row.median_ns > 0) continue;
+      unbuilt[problem].insert(text_of(row.variant));
     }
+    return unbuilt;
   }
 
   void fill_table() {
     LossTable& table = data_.table;
-    table.variants = data_.variants.size();
-    table.losses.assign(data_.problems.size() * table.variants, -1);  // -1: no row
+    table.variants = data_.patterns.size();
+    table.losses.assign(data_.problems.size() * table.variants, kCannotServe);
     data_.timed.assign(table.losses.size(), false);
-    for (const Measurements::Row& row : measurements_.rows) {
-      const std::size_t problem = problem_place_[row.problem];
-      const std::size_t variant = variant_place_[row.variant];
-      if (!on_gpu_[row.gpu] || problem == kNone || variant == kNone) continue;
-      const std::size_t place = problem * table.variants + variant;
-      float& loss = table.losses[place];
-      data_.timed[place] = row.median_ns > 0;
-      // Without a time, it could not be built for the problem.
-      loss = row.median_ns > 0 ? loss_against(best_ns_[row.problem], row.median_ns) : kCannotServe;
-    }
+    const std::vector<std::set<std::string>> without_time = unbuilt();
     for (std::size_t p = 0; p < data_.problems.size(); ++p) {
+      const Problem& problem = data_.problems[p];
       for (std::size_t v = 0; v < table.variants; ++v) {
-        float& loss = table.losses[p * table.variants + v];
-        if (!(loss < 0)) continue;
-        const bool serves = may_serve(data_.problems[p], data_.variants[v], limits_);
-        loss = serves ? static_cast<float>(kUnmeasuredLoss) : kCannotServe;
+        const std::optional<Variant> variant =
+            variant_of(data_.patterns[v], problem.binding(), limits_);
+        if (!variant) continue;
+        const std::string text = variant_text(*data_.op, *variant);
+        const std::size_t place = p * table.variants + v;
+        const auto loss = data_.measured[p].find(text);
+        if (loss != data_.measured[p].end()) {
+          table.losses[place] = loss->second;
+          data_.timed[place] = true;
+        } else if (!without_time[p].contains(text) && may_serve(problem, *variant, limits_)) {
+          table.losses[place] = static_cast<float>(kUnmeasuredLoss);
+        }
       }
     }
   }
@@ -162,7 +187,7 @@ class FitDataReader {
   std::vector<bool> failed_;                                // of its variants
   std::vector<double> best_ns_;                             // of its problems
   std::vector<std::size_t> timed_;                          // of its problems: variants with a time
-  std::vector<std::size_t> problem_place_, variant_place_;  // in the data; kNone: left out
+  std::vector<std::size_t> problem_place_;                  // in the data; kNone: left out
   FitData data_;
 };
 
