@@ -104,10 +104,10 @@ std::string pattern_text(const Operator& op, const VariantPattern& pattern) {
   std::string text = design.name;
   for (std::size_t i = 0; i < design.params.size(); ++i) {
     const PatternValue& value = pattern.values[i];
-    text += fmt::format(" {}={}", design.params[i].name,
-                        value.expression
-                            ? without_spaces(value.expression->text())
-                            : design.scope.value_text(design.params[i].type, value.value));
+    text +=
+        fmt::format(" {}={}", design.params[i].name,
+                    value.expression ? without_spaces(value.expression->text())
+                                     : design.scope.value_text(design.params[i].type, value.value));
   }
   return text;
 }
@@ -140,8 +140,8 @@ Result<VariantPattern> decode_pattern(const JsonCursor& design, const JsonCursor
   for (const Parameter& parameter : found->params) {
     const auto member = parameters.find(parameter.name);
     if (!member) return parameters.error(fmt::format("missing parameter '{}'", parameter.name));
-    const bool is_expression = parameter.type == ValueType::integer &&
-                               member->value().kind == JsonValue::Kind::string;
+    const bool is_expression =
+        parameter.type == ValueType::integer && member->value().kind == JsonValue::Kind::string;
     MGTUNE_ASSIGN(PatternValue value, is_expression
                                           ? decode_pattern_expression(*member, *found)
                                           : decode_listed_value(*member, *found, parameter));

@@ -1,8 +1,8 @@
-// VariantPattern: a design with a value for each of its parameters, some of them as expressions over
-// the problem: "THREADS_PER_ROW = hidden / VEC / 2". At each problem it is one variant: of a
+// VariantPattern: a design with a value for each of its parameters, some of them as expressions
+// over the problem: "THREADS_PER_ROW = hidden / VEC / 2". At each problem it is one variant: of a
 // parameter with an expression, the value of its list that is nearest to the expression's. So a few
-// patterns, in the default ladder and in rules, fit problems of all sizes and dtypes. Immutable: any
-// number of threads may read one.
+// patterns, in the default ladder and in rules, fit problems of all sizes and dtypes. Immutable:
+// any number of threads may read one.
 
 #pragma once
 

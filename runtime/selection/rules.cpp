@@ -41,9 +41,8 @@ Status read_kinds(const JsonCursor& problems, const Operator& op, Rules& rules) 
     if (!words.ok()) continue;
     Result<Problem> problem = bind_problem(op, *words);
     if (!problem.ok()) continue;
-    const bool is_known = std::ranges::any_of(rules.kinds, [&](const Slots& kind) {
-      return is_alike(op, kind, problem->slots);
-    });
+    const bool is_known = std::ranges::any_of(
+        rules.kinds, [&](const Slots& kind) { return is_alike(op, kind, problem->slots); });
     if (!is_known) rules.kinds.push_back(std::move(problem->slots));
   }
   return {};

@@ -63,7 +63,8 @@ struct Rules {
   GpuRecord gpu;                  // that measured
   std::int64_t bytes_per_us = 0;  // the GPU's bandwidth; 0: not known
   // Of the problems that they were fitted to, one for each combination of dtypes and flags: about
-  // others they say nothing (is_alike()). Empty if the operator has none of these problems any more.
+  // others they say nothing (is_alike()). Empty if the operator has none of these problems any
+  // more.
   std::vector<Slots> kinds;
   std::vector<VariantPattern> variants;
   std::vector<RuleNode> nodes;  // the root is the first

@@ -183,11 +183,11 @@ class FitDataReader {
 
   const Measurements measurements_;
   const DeviceLimits limits_;
-  const std::vector<bool> on_gpu_;                          // of the measurements' GPUs
-  std::vector<bool> failed_;                                // of its variants
-  std::vector<double> best_ns_;                             // of its problems
-  std::vector<std::size_t> timed_;                          // of its problems: variants with a time
-  std::vector<std::size_t> problem_place_;                  // in the data; kNone: left out
+  const std::vector<bool> on_gpu_;          // of the measurements' GPUs
+  std::vector<bool> failed_;                // of its variants
+  std::vector<double> best_ns_;             // of its problems
+  std::vector<std::size_t> timed_;          // of its problems: variants with a time
+  std::vector<std::size_t> problem_place_;  // in the data; kNone: left out
   FitData data_;
 };
 

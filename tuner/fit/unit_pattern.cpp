@@ -29,8 +29,8 @@ std::optional<Expression> in_units(const Design& design, const Unit& unit, std::
   const double ratio = std::log2(static_cast<double>(value) / static_cast<double>(*size));
   const auto exponent = static_cast<int>(std::lround(ratio));
   if (std::abs(exponent) > kMostDoublings) return std::nullopt;
-  Result<Expression> scaled = Expression::parse(scaled_text(unit.value.text(), exponent),
-                                                design.scope, ValueType::integer);
+  Result<Expression> scaled =
+      Expression::parse(scaled_text(unit.value.text(), exponent), design.scope, ValueType::integer);
   if (!scaled.ok()) return std::nullopt;
   const Result<std::int64_t> wanted = scaled->evaluate(slots);
   const std::vector<std::int64_t>& listed = design.params[unit.parameter].values;
