@@ -1,11 +1,14 @@
 // The functions of Store that find single results by their key, and those that read joined views.
-// Each of them is one SELECT, so it sees one state of the file, however many processes write.
+// Each of them is one SELECT, so it sees one state of the file, however many processes write; picks
+// come with the ceilings of a second one.
 
+#include <map>
 #include <string>
 
 #include "database/database.h"
 #include "database/read_picks.h"
 #include "database/row.h"
+#include "store/copy_times.h"
 #include "store/store.h"
 #include "store/write.h"
 
@@ -41,16 +44,21 @@ Result<std::optional<Record>> find_newest(Database& database, const std::string&
                     key);
 }
 
-template <typename... Values>
-Result<std::vector<TunedView>> find_picks(Database& database, const std::string& where,
-                                          const Values&... values) {
-  return read_all(
-      database, read_pick,
-      picks_sql("ifnull((SELECT c.bytes * 1e9 / c.rate FROM ceilings c"
-                " WHERE c.gpu = t.gpu AND c.kind = 'copy' AND c.method = t.method"
-                " AND c.bytes = CAST(p.bytes AS INTEGER) ORDER BY c.id DESC LIMIT 1), 0)",
-                where),
-      values...);
+// Fills in copy_ns.
+Status add_copy_times(Store& store, std::vector<TunedView>& picks) {
+  std::map<std::int64_t, std::map<std::string, CopyTimes>> by_gpu;  // and method
+  for (TunedView& pick : picks) {
+    const auto [gpu, is_new] = by_gpu.try_emplace(pick.tuned.gpu);
+    if (is_new) {
+      MGTUNE_ASSIGN(const std::vector<CeilingView> ceilings, store.ceilings(pick.tuned.gpu));
+      for (const CeilingView& view : ceilings) {
+        const CeilingRecord& ceiling = view.ceiling;
+        if (ceiling.kind == "copy") gpu->second[ceiling.method].add(ceiling.bytes, ceiling.rate);
+      }
+    }
+    pick.copy_ns = gpu->second[pick.tuned.method].ns(static_cast<std::int64_t>(pick.bytes));
+  }
+  return {};
 }
 
 }  // namespace
@@ -127,14 +135,19 @@ Result<std::vector<BuildLogView>> Store::build_logs() {
 }
 
 Result<std::vector<TunedView>> Store::tuned(const std::string& op) {
-  return find_picks(*database_, "?1 = '' OR o.name = ?1", op);
+  MGTUNE_ASSIGN(std::vector<TunedView> picks,
+                read_all(*database_, read_pick, picks_sql("?1 = '' OR o.name = ?1"), op));
+  MGTUNE_TRY(add_copy_times(*this, picks));
+  return picks;
 }
 
 Result<std::optional<TunedView>> Store::find_tuned(std::int64_t gpu, std::int64_t problem,
                                                    const std::string& method) {
   MGTUNE_ASSIGN(
       std::vector<TunedView> views,
-      find_picks(*database_, "t.gpu = ? AND t.problem = ? AND t.method = ?", gpu, problem, method));
+      read_all(*database_, read_pick, picks_sql("t.gpu = ? AND t.problem = ? AND t.method = ?"),
+               gpu, problem, method));
+  MGTUNE_TRY(add_copy_times(*this, views));
   if (views.empty()) return std::optional<TunedView>();
   return std::optional(std::move(views.front()));
 }

@@ -22,6 +22,12 @@ namespace {
 
 constexpr std::int64_t kAccessBytes = 16;
 
+// Of measured time per shape. A dozen shapes take part, so a ceiling takes a tenth of a second.
+constexpr double kMaxSeconds = 0.02;
+
+// The launch of `fingerprint` in compare.cu, whose blocks have so many threads.
+constexpr std::uint32_t kHashBlocks = 512, kHashThreads = 256;
+
 // copy.cu and read.cu move memory in tiles of accesses, with one block per tile, or with blocks
 // that stride over the tiles.
 struct MemoryShape {
@@ -72,6 +78,10 @@ class MemoryBench {
     }
     MGTUNE_ASSIGN(module_, build_module(device_, builder, embedded_source_tree("kernels/common"),
                                         is_copy_ ? "copy.cu" : "read.cu", std::move(names)));
+    if (is_copy_) {
+      MGTUNE_ASSIGN(compare_, build_module(device_, builder, embedded_source_tree("kernels/common"),
+                                           "compare.cu", {"fingerprint"}));
+    }
     MGTUNE_ASSIGN(RandomMemory memory, RandomMemory::make(device_, builder, DType::f32));
     const std::int64_t bytes = accesses_ * kAccessBytes;
     BufferRotation rotation;
@@ -99,6 +109,7 @@ class MemoryBench {
     };
     TimingBudget budget;
     budget.buffer_sets = static_cast<std::int64_t>(sets_.size());
+    budget.max_seconds = kMaxSeconds;
     return measure_cost(timer_, work, budget, static_cast<double>(bytes_), best);
   }
 
@@ -110,13 +121,16 @@ class MemoryBench {
     MGTUNE_TRY(device_.fill_bytes(output(set), 0xff, bytes, nullptr));
     MGTUNE_TRY(launch(*kernel, shape, set, nullptr));
     MGTUNE_TRY(device_.synchronize(nullptr));
+    if (is_copy_) {
+      MGTUNE_ASSIGN(const std::uint64_t from, fingerprint(set.from));
+      MGTUNE_ASSIGN(const std::uint64_t to, fingerprint(set.to));
+      return from == to ? Status() : not_done(shape, "does not copy");
+    }
     std::vector<std::uint32_t> in(set.from.bytes() / sizeof(std::uint32_t));
     std::vector<std::uint32_t> out(bytes / sizeof(std::uint32_t));
     MGTUNE_TRY(device_.copy_to_host(in.data(), set.from.data(), set.from.bytes()));
     MGTUNE_TRY(device_.copy_to_host(out.data(), output(set), bytes));
-    if (is_copy_ ? in == out : sum_of(in) == sum_of(out)) return {};
-    return internal_error("the ceiling's kernel " + kernel_name(shape) +
-                          (is_copy_ ? " does not copy" : " does not read all"));
+    return sum_of(in) == sum_of(out) ? Status() : not_done(shape, "does not read all");
   }
 
  private:
@@ -129,6 +143,31 @@ class MemoryBench {
     const std::string tile = std::to_string(shape.tile);
     if (!is_copy_) return "read<" + tile + ">";
     return "copy<" + tile + ", " + (shape.streaming ? "true" : "false") + ">";
+  }
+
+  Status not_done(const MemoryShape& shape, const std::string& what) const {
+    return internal_error("the ceiling's kernel " + kernel_name(shape) + " " + what);
+  }
+
+  // A number that tells contents apart, from the device: bringing a copy of 1 GiB to the host takes
+  // longer than to time it.
+  Result<std::uint64_t> fingerprint(const Buffer& buffer) {
+    std::vector<std::uint64_t> parts(kHashBlocks);
+    const std::size_t bytes = parts.size() * sizeof(std::uint64_t);
+    MGTUNE_ASSIGN(const Buffer sums, Buffer::allocate(device_, bytes));
+    MGTUNE_ASSIGN(const Kernel* const kernel, compare_->kernel("fingerprint"));
+    void* out = sums.data();
+    void* memory = buffer.data();
+    auto words = static_cast<std::int64_t>(buffer.bytes() / sizeof(std::uint64_t));
+    std::int64_t tail = 0;
+    std::array<void*, 4> args = {&out, &memory, &words, &tail};
+    MGTUNE_TRY(device_.launch({.kernel = kernel,
+                               .grid = {kHashBlocks, 1, 1},
+                               .block = {kHashThreads, 1, 1},
+                               .args = args.data()}));
+    MGTUNE_TRY(device_.synchronize(nullptr));
+    MGTUNE_TRY(device_.copy_to_host(parts.data(), out, bytes));
+    return std::accumulate(parts.begin(), parts.end(), std::uint64_t{0});
   }
 
   std::uint32_t blocks(const MemoryShape& shape) const {
@@ -165,7 +204,8 @@ class MemoryBench {
   std::int64_t bytes_;     // that the rate counts
   std::int64_t accesses_;  // to the memory that is read
   std::unique_ptr<Module> module_;
-  Buffer sums_;  // of reads: a word per warp
+  std::unique_ptr<Module> compare_;  // for copies
+  Buffer sums_;                      // of reads: a word per warp
   std::vector<BufferSet> sets_;
 };
 

@@ -8,16 +8,18 @@
 #include <tuple>
 #include <utility>
 
+#include "store/copy_times.h"
+
 namespace mgtune {
 namespace {
 
 // GPU, operator, problem, and the thing that distinguishes their rows: a method, a variant.
 using Key = std::tuple<std::int64_t, std::string, std::string, std::string>;
 
-// The ceilings of one GPU by one method, and the copies among them by bytes.
+// The ceilings of one GPU by one method, and the copies among them.
 struct Ceilings {
   std::vector<CeilingRecord> all;
-  std::map<std::int64_t, double> copy_ns;
+  CopyTimes copies;
 };
 using CeilingsByMethod = std::map<std::pair<std::int64_t, std::string>, Ceilings>;
 
@@ -27,9 +29,7 @@ CeilingsByMethod by_method(const std::vector<CeilingView>& views) {
     const CeilingRecord& ceiling = view.ceiling;
     Ceilings& ceilings = methods[{view.gpu_id, ceiling.method}];
     ceilings.all.push_back(ceiling);
-    if (ceiling.kind == "copy" && ceiling.rate > 0) {
-      ceilings.copy_ns[ceiling.bytes] = static_cast<double>(ceiling.bytes) * 1e9 / ceiling.rate;
-    }
+    if (ceiling.kind == "copy") ceilings.copies.add(ceiling.bytes, ceiling.rate);
   }
   return methods;
 }
@@ -50,8 +50,7 @@ Roofline roofline_of(const ReportVariant& variant, const std::string& method, do
   input.sm_count = view.gpu.sm_count;
   input.counters = variant.counters;
   input.ceilings = ceilings.all;
-  const auto copy = ceilings.copy_ns.find(static_cast<std::int64_t>(view.bytes));
-  if (copy != ceilings.copy_ns.end()) input.copy_ns = copy->second;
+  input.copy_ns = ceilings.copies.ns(static_cast<std::int64_t>(view.bytes));
   return roofline(input);
 }
 

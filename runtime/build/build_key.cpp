@@ -40,10 +40,7 @@ std::string build_key(const BuildRequest& request, const std::string& compiler_i
   for (const std::string& variable : request.variables) hash.update_field("&" + variable);
   for (const std::string& option : request.options) hash.update_field(option);
   hash.update_field("files");
-  for (const auto& [name, content] : source_closure(*request.sources, request.source)) {
-    hash.update_field(name);
-    hash.update_field(content);
-  }
+  hash.update(source_closure(*request.sources, request.source).fields);
   return hash.hex();
 }
 

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <utility>
 #include <vector>
 
 #include "compiler/include_scan.h"
 #include "core/embedded.h"
+#include "core/sha256.h"
 
 namespace mgtune {
 namespace {
@@ -31,7 +33,15 @@ class Closure {
     }
   }
 
-  const std::map<std::string, std::string_view>& files() const { return files_; }
+  SourceClosure take() && {
+    SourceClosure closure;
+    for (const auto& [name, content] : files_) {
+      append_hash_field(closure.fields, name);
+      append_hash_field(closure.fields, content);
+    }
+    closure.files = std::move(files_);
+    return closure;
+  }
 
  private:
   struct Pending {
@@ -103,17 +113,18 @@ bool has_identifier(std::string_view text, std::string_view name) {
 
 }  // namespace
 
-std::map<std::string, std::string_view> source_closure(const SourceTree& tree,
-                                                       const std::string& source) {
-  Closure closure(tree);
-  closure.follow(source);
-  return closure.files();
+const SourceClosure& source_closure(const SourceTree& tree, const std::string& source) {
+  return tree.closures.find(source, [&] {
+    Closure closure(tree);
+    closure.follow(source);
+    return std::move(closure).take();
+  });
 }
 
 std::string header_with_name(const SourceTree& tree, const std::string& source,
                              std::string_view name) {
   constexpr std::string_view kCommon = "common ";
-  for (const auto& [path, content] : source_closure(tree, source)) {
+  for (const auto& [path, content] : source_closure(tree, source).files) {
     if (!path.starts_with(kCommon) || !has_identifier(content, name)) continue;
     return "<" + path.substr(kCommon.size()) + ">";
   }

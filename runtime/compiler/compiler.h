@@ -67,7 +67,7 @@ Result<std::unique_ptr<Compiler>> make_nvrtc_compiler(
 // keys give equal builds. With an empty identity, the key names the request without a compiler: it
 // is the same for all compilers.
 //
-// Each call reads all sources again. A caller that has the key already should set
+// Each call hashes all sources again. A caller that has the key already should set
 // BuildRequest::key.
 std::string build_key(const BuildRequest& request, const std::string& compiler_identity);
 

@@ -166,4 +166,8 @@ std::string Sha256::hex() {
 
 std::string sha256_hex(std::string_view data) { return Sha256().update(data).hex(); }
 
+void append_hash_field(std::string& fields, std::string_view data) {
+  fields.append(std::to_string(data.size())).append(":").append(data);
+}
+
 }  // namespace mgtune

@@ -40,4 +40,7 @@ class Sha256 {
 
 std::string sha256_hex(std::string_view data);
 
+// Appends what update_field(data) hashes, so that update() can hash many fields at once.
+void append_hash_field(std::string& fields, std::string_view data);
+
 }  // namespace mgtune

@@ -44,7 +44,7 @@ struct TunedView {
   std::string op;               // "rmsnorm.forward"
   std::string problem;          // problem text
   double bytes = 0, flops = 0;  // of the problem's cost
-  double copy_ns = 0;           // time of the newest copy of the same bytes; 0 if it was not read
+  double copy_ns = 0;           // time of a copy of the same bytes (store/copy_times.h); 0: not read
 };
 
 // A variant whose newest result on a problem and GPU is a failure after which it is never run

@@ -52,14 +52,14 @@ Result<StoredPicks> read_picks(const std::string& path) {
                                        std::string(kTables)));
   StoredPicks stored;
   if (tables < kTableCount) return stored;
-  MGTUNE_ASSIGN(stored.picks, read_all(*database, read_pick, picks_sql("0.0", "1")));
+  MGTUNE_ASSIGN(stored.picks, read_all(*database, read_pick, picks_sql("1")));
   MGTUNE_ASSIGN(stored.failures, read_failures(*database));
   return stored;
 }
 
-std::string picks_sql(const std::string& copy_ns, const std::string& where) {
+std::string picks_sql(const std::string& where) {
   return "SELECT t.sweep, t.gpu, t.problem, v.text, ifnull(d.text, ''), " +
-         columns_of<TunedRecord>("t") + ", o.name, p.text, p.bytes, p.flops, " + copy_ns + ", " +
+         columns_of<TunedRecord>("t") + ", o.name, p.text, p.bytes, p.flops, " +
          columns_of<GpuRecord>("g") +
          " FROM tuned t JOIN gpus g ON g.id = t.gpu JOIN problems p ON p.id = t.problem"
          " JOIN operators o ON o.id = p.operator JOIN variants v ON v.id = t.variant"
@@ -71,7 +71,7 @@ TunedView read_pick(Row& row) {
   TunedView view;
   TunedRecord& tuned = view.tuned;
   row.read(tuned.sweep, tuned.gpu, tuned.problem, tuned.variant, tuned.default_variant, tuned,
-           view.op, view.problem, view.bytes, view.flops, view.copy_ns, view.gpu);
+           view.op, view.problem, view.bytes, view.flops, view.gpu);
   return view;
 }
 

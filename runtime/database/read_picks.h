@@ -27,9 +27,9 @@ struct StoredPicks {
 // as open_to_read() does; corrupt if something in the file is not as mgtune makes it.
 Result<StoredPicks> read_picks(const std::string& path);
 
-// The query of picks, and what reads its rows. `copy_ns` is the SQL of that column; tables are
-// t(uned), g(pus), p(roblems), o(perators), v(ariants).
-std::string picks_sql(const std::string& copy_ns, const std::string& where);
+// The query of picks, and what reads its rows, without copy_ns. The tables are t(uned), g(pus),
+// p(roblems), o(perators), v(ariants).
+std::string picks_sql(const std::string& where);
 TunedView read_pick(Row& row);
 
 // The variants that were wrong, crashed, did not end or could not be launched, unless a newer

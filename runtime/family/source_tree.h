@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/status.h"
+#include "family/closure_memo.h"
 #include "system/file_system.h"
 
 namespace mgtune {
@@ -14,6 +15,9 @@ namespace mgtune {
 struct SourceTree {
   std::string folder;                        // as in messages: "kernels/rmsnorm"
   std::map<std::string, std::string> files;  // path below the folder -> content
+  // What source_closure() has found. The files must not change after its first call; a copy of the
+  // tree may have other files.
+  ClosureMemo closures = {};
 };
 
 // Reads every *.json, *.cu, and header (*.cuh *.h *.hpp *.hh *.inl *.inc) below `folder`.

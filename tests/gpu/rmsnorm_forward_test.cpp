@@ -50,7 +50,7 @@ class Side {
   void take_inputs(const Side& other) {
     for (std::size_t i = 0; i < layouts_.size(); ++i) {
       if (layouts_[i].role != Role::out) {
-        tensors_.set_content(i, other.tensors_.content(i));
+        tensors_.set_content(i, *other.tensors_.content(i).value());
       }
     }
   }

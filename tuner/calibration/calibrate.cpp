@@ -48,6 +48,26 @@ constexpr double kTensorIntensity = 32;
 // A GPU becomes slower when its memory wears out or its fans clog, but not within a month.
 constexpr std::chrono::hours kFresh{30 * 24};
 
+// Those of one kind and method that the store has, measured with the same driver in the last 30
+// days.
+Result<std::vector<CeilingRecord>> fresh_ceilings(Store& store, std::int64_t gpu,
+                                                  const std::string& driver,
+                                                  const std::string& kind,
+                                                  const std::string& method) {
+  const std::string oldest = utc_before_now(kFresh);
+  MGTUNE_ASSIGN(const std::vector<CeilingView> ceilings, store.ceilings(gpu));
+  std::vector<CeilingRecord> fresh;
+  for (const CeilingView& view : ceilings) {
+    const CeilingRecord& ceiling = view.ceiling;
+    if (ceiling.kind == kind && ceiling.method == method && ceiling.rate > 0 &&
+        view.driver == driver && ceiling.clocks.throttled_samples == 0 &&
+        ceiling.measured_at >= oldest) {
+      fresh.push_back(ceiling);
+    }
+  }
+  return fresh;
+}
+
 // The ceiling of the store if it is fresh, otherwise a new measurement. 0 if the device has no such
 // ceiling, or if the measurement failed; that is no failure of the sweep.
 Result<double> ceiling_rate(SweepShared& shared, const std::string& kind, std::int64_t bytes,
@@ -118,16 +138,20 @@ Result<CalibrateSummary> calibrate(const SweepOptions& options, const DeviceInfo
 Result<std::optional<CeilingRecord>> find_fresh_ceiling(Store& store, std::int64_t gpu,
                                                         const std::string& driver,
                                                         const CeilingNeed& need) {
-  const std::string oldest = utc_before_now(kFresh);
-  MGTUNE_ASSIGN(const std::vector<CeilingView> ceilings, store.ceilings(gpu));
-  const auto found = std::ranges::find_if(ceilings, [&](const CeilingView& view) {
-    const CeilingRecord& ceiling = view.ceiling;
-    return ceiling.kind == need.kind && ceiling.method == need.method &&
-           ceiling.bytes == need.bytes && ceiling.rate > 0 && view.driver == driver &&
-           ceiling.clocks.throttled_samples == 0 && ceiling.measured_at >= oldest;
-  });
-  if (found == ceilings.end()) return std::optional<CeilingRecord>();
-  return std::optional(found->ceiling);
+  MGTUNE_ASSIGN(const std::vector<CeilingRecord> fresh,
+                fresh_ceilings(store, gpu, driver, need.kind, need.method));
+  const auto found = std::ranges::find(fresh, need.bytes, &CeilingRecord::bytes);
+  if (found == fresh.end()) return std::optional<CeilingRecord>();
+  return std::optional(*found);
+}
+
+Result<CopyTimes> fresh_copies(Store& store, std::int64_t gpu, const std::string& driver,
+                               const std::string& method) {
+  MGTUNE_ASSIGN(const std::vector<CeilingRecord> fresh,
+                fresh_ceilings(store, gpu, driver, "copy", method));
+  CopyTimes copies;
+  for (const CeilingRecord& copy : fresh) copies.add(copy.bytes, copy.rate);
+  return copies;
 }
 
 Result<CeilingRecord> request_ceiling(MeasurePool& workers, std::int64_t request_id,
@@ -153,8 +177,15 @@ std::vector<std::string> arithmetic_ceilings_of(double operations_per_byte) {
 Status measure_ceilings(SweepShared& shared, TunedView& view) {
   const auto bytes = static_cast<std::int64_t>(view.bytes);
   if (shared.device.kind == DeviceKind::cpu || bytes <= 0) return {};
-  MGTUNE_ASSIGN(const double copy_rate, ceiling_rate(shared, "copy", bytes, view));
-  if (copy_rate > 0) view.copy_ns = view.bytes / copy_rate * 1e9;
+  MGTUNE_ASSIGN(CopyTimes copies, fresh_copies(shared.store, shared.gpu_id, shared.device.driver,
+                                               shared.options.method.name));
+  if (copies.ns(bytes) == 0) {
+    for (const std::int64_t size : CopyTimes::sizes_for(bytes)) {
+      MGTUNE_ASSIGN(const double rate, ceiling_rate(shared, "copy", size, view));
+      copies.add(size, rate);
+    }
+  }
+  view.copy_ns = copies.ns(bytes);
   for (const std::string& kind : arithmetic_ceilings_of(view.flops / view.bytes)) {
     MGTUNE_TRY(ceiling_rate(shared, kind, 0, view).status());
   }

@@ -14,6 +14,7 @@
 #include "core/status.h"
 #include "device/device.h"
 #include "measure/measure_pool.h"
+#include "store/copy_times.h"
 #include "store/store.h"
 #include "sweep/sweep.h"
 
@@ -53,6 +54,10 @@ Result<std::optional<CeilingRecord>> find_fresh_ceiling(Store& store, std::int64
                                                         const std::string& driver,
                                                         const CeilingNeed& need);
 
+// The copies that the store has, likewise, of all sizes.
+Result<CopyTimes> fresh_copies(Store& store, std::int64_t gpu, const std::string& driver,
+                               const std::string& method);
+
 // Measures a ceiling with the first of `workers` and its timing method. unsupported, with the
 // reason, if the device does not have a unit for this arithmetic. launch_failed, with the reason,
 // if the worker crashed or did not finish in time. Otherwise the failure of the worker.
@@ -63,10 +68,11 @@ Result<CeilingRecord> request_ceiling(MeasurePool& workers, std::int64_t request
 // moves.
 std::vector<std::string> arithmetic_ceilings_of(double operations_per_byte);
 
-// Measures the ceilings of one problem: a copy of as many bytes as the problem moves, whose time
-// becomes view.copy_ns, and arithmetic_ceilings_of() its operations per byte. Call it before the
-// first variant of the problem is measured. If no variant must be measured, no ceiling is needed.
-// It does nothing on the cpu device, and for a problem that moves no bytes.
+// Measures the ceilings of one problem: the copies that tell the time of one of as many bytes as
+// the problem moves, which becomes view.copy_ns (store/copy_times.h), and arithmetic_ceilings_of()
+// its operations per byte. Call it before the first variant of the problem is measured. If no
+// variant must be measured, no ceiling is needed. It does nothing on the cpu device, and for a
+// problem that moves no bytes.
 Status measure_ceilings(SweepShared& shared, TunedView& view);
 
 }  // namespace mgtune

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include "json/json.h"
@@ -86,7 +87,8 @@ Status compute_in(const TemporaryFolder& folder, const Problem& problem,
   for (std::size_t i = 0; i < layouts.size(); ++i) {
     const TensorLayout& layout = layouts[i];
     if (!layout.present || layout.role == Role::out) continue;
-    const Bytes elements = packed_elements(layout, tensors.content(i));
+    MGTUNE_ASSIGN(const std::shared_ptr<const Bytes> image, tensors.content(i));
+    const Bytes elements = packed_elements(layout, *image);
     const ArrayFile array{layout.dtype, layout.shape,
                           std::string(elements.begin(), elements.end())};
     MGTUNE_TRY(folder.write(layout.name + ".npy", npy_text(array)));

@@ -9,14 +9,11 @@
 
 #include "check/given_results.h"
 #include "core/dtype.h"
-#include "device/build_module.h"
 #include "family/source_tree.h"
 #include "tensors/array_file.h"
 
 namespace mgtune {
 namespace {
-
-constexpr std::uint32_t kReferenceBlocks = 64, kReferenceThreads = 128;
 
 // "rmsnorm_forward_reference<float, float, Problem>": the dtype variables, then the struct.
 std::string instance_name(const std::string& name, const Problem& problem) {
@@ -61,33 +58,6 @@ std::uint64_t tensor_seed(std::uint64_t seed, std::size_t tensor) {
   return (seed << 32U) + 0x9e3779b97f4a7c15U * (tensor + 1);
 }
 
-// A failure of a kernel that every variant of the problem is checked with. The family is blamed if
-// the kernel is its own, and mgtune if it is not. Failures of the machine stay as they are.
-Status kernel_failure(const Operator& op, bool is_own, Status failure) {
-  switch (failure.code()) {
-    case StatusCode::invalid_argument:
-    case StatusCode::not_found:
-    case StatusCode::compile_failed:
-    case StatusCode::launch_failed:
-    case StatusCode::timeout:
-    case StatusCode::device_lost:
-      if (is_own) return invalid_argument(reference_text(op) + ": " + failure.message());
-      return internal_error("the check's own fill kernels: " + failure.message());
-    default:
-      return failure;
-  }
-}
-
-// The elements of a strided image in row-major order. The reference's outputs have this order.
-std::vector<double> elements_as_doubles(const TensorLayout& layout, const Bytes& image) {
-  std::vector<double> values(static_cast<std::size_t>(layout.count));
-  for_each_element(layout, [&](std::int64_t element, std::int64_t offset) {
-    values[static_cast<std::size_t>(element)] =
-        element_as_double(image.data(), offset, layout.dtype);
-  });
-  return values;
-}
-
 bool has_scalar(const Operator& op, DType dtype) {
   return std::ranges::find(op.scalars, dtype, &Scalar::dtype) != op.scalars.end();
 }
@@ -103,37 +73,6 @@ std::string struct_definition(const Operator& op) {
   }
   for (const Flag& flag : op.flags) text += fmt::format("  bool {};\n", flag.name);
   return text + "};\n";
-}
-
-// A `Problem` as kernels take it by value; `scalars` in declared order.
-std::vector<std::uint8_t> problem_struct(const Problem& problem,
-                                         const std::vector<ScalarValue>& scalars) {
-  const Operator& op = *problem.op;
-  std::vector<std::uint8_t> bytes;
-  std::size_t alignment = 1;
-  const auto pad_to = [&](std::size_t step) {
-    bytes.resize((bytes.size() + step - 1) / step * step);
-  };
-  // Every member is aligned to its own size, as compilers for x86-64 and for GPUs align it.
-  const auto add = [&](const void* value, std::size_t size) {
-    pad_to(size);
-    const auto* first = static_cast<const std::uint8_t*>(value);
-    bytes.insert(bytes.end(), first, first + size);
-    alignment = std::max(alignment, size);
-  };
-  for (const Dim& dim : op.dims) {
-    add(&problem.slots[static_cast<std::size_t>(dim.slot)], sizeof(long long));
-  }
-  for (std::size_t i = 0; i < op.scalars.size(); ++i) {
-    add(&scalars[i], static_cast<std::size_t>(size_in_bytes(op.scalars[i].dtype)));
-  }
-  for (const Flag& flag : op.flags) {
-    const bool is_set = problem.slots[static_cast<std::size_t>(flag.slot)] != 0;
-    add(&is_set, sizeof(is_set));
-  }
-  pad_to(alignment);
-  if (bytes.empty()) bytes.push_back(0);  // a struct without members has one byte
-  return bytes;
 }
 
 }  // namespace
@@ -158,10 +97,6 @@ std::string reference_text(const Operator& op) {
   return op.sources->folder + "/" + op.check.source + ": " + op.check.reference;
 }
 
-Reference::Reference(Device& device, const Problem& problem,
-                     const std::vector<TensorLayout>& layouts)
-    : device_(&device), problem_(&problem), layouts_(&layouts), fills_(layouts.size(), nullptr) {}
-
 Result<Reference> Reference::make(Device& device, Builder& builder, const Problem& problem,
                                   const std::vector<TensorLayout>& layouts) {
   Reference reference(device, problem, layouts);
@@ -171,12 +106,6 @@ Result<Reference> Reference::make(Device& device, Builder& builder, const Proble
 
 Status Reference::load(Builder& builder) {
   const Operator& op = *problem_->op;
-  for (const Scalar& scalar : op.scalars) {
-    if (encode_scalar(scalar.check_value, scalar.dtype, scalars_.emplace_back())) continue;
-    return invalid_argument(fmt::format("{}: the check value {} of scalar '{}' is none of {}",
-                                        op.full_name(), scalar.check_value, scalar.name,
-                                        to_string(scalar.dtype)));
-  }
   std::vector<std::string> own, common;
   const bool has_kernel = !has_given_results(op.check);
   if (has_kernel) own.push_back(instance_name(op.check.reference, *problem_));
@@ -189,100 +118,54 @@ Status Reference::load(Builder& builder) {
     (op.tensors[i].fill.kind == Fill::Kind::kernel ? own : common).push_back(fills[i]);
   }
 
-  if (!own.empty()) MGTUNE_TRY(load_own(builder, own));
+  MGTUNE_ASSIGN(kernels_, CheckKernels::make(*device_, builder, *problem_, own, common));
   if (has_kernel) {
-    MGTUNE_ASSIGN(kernel_, own_module_->kernel(own[0]));
+    MGTUNE_ASSIGN(kernel_, kernels_->own(own[0]));
   }
   if (has_baseline) {
-    MGTUNE_ASSIGN(baseline_, own_module_->kernel(own[1]));
-  }
-  if (!common.empty()) {
-    Result<std::unique_ptr<Module>> built =
-        build_module(*device_, builder, embedded_source_tree("kernels/common"), "fill.cu", common);
-    if (!built.ok()) return kernel_failure(op, false, std::move(built).take_status());
-    common_module_ = *std::move(built);
+    MGTUNE_ASSIGN(baseline_, kernels_->own(own[1]));
   }
   for (std::size_t i = 0; i < fills.size(); ++i) {
     if (fills[i].empty()) continue;
     const bool is_own = op.tensors[i].fill.kind == Fill::Kind::kernel;
-    MGTUNE_ASSIGN(fills_[i], (is_own ? own_module_ : common_module_)->kernel(fills[i]));
+    MGTUNE_ASSIGN(fills_[i], is_own ? kernels_->own(fills[i]) : kernels_->fill(fills[i]));
   }
+  MGTUNE_ASSIGN(ElementMover mover,
+                ElementMover::make(*device_, builder, *layouts_, op.check.reference_type));
+  mover_ = std::make_shared<const ElementMover>(std::move(mover));
   return {};
 }
 
-Status Reference::load_own(Builder& builder, const std::vector<std::string>& kernels) {
-  const Operator& op = *problem_->op;
-  Result<std::unique_ptr<Module>> built =
-      build_module(*device_, builder, reference_sources(op), kReferenceUnit, kernels);
-  if (!built.ok()) {
-    if (built.status().code() == StatusCode::compile_failed) {
-      MGTUNE_TRY(builder.check_compiler(device_->info().arch));
-    }
-    return kernel_failure(op, true, std::move(built).take_status());
-  }
-  own_module_ = *std::move(built);
-  return {};
-}
-
-Status Reference::launch_own(const Kernel* kernel, std::vector<void*>& args) const {
-  std::vector<std::uint8_t> problem = problem_struct(*problem_, scalars_);
-  args.push_back(problem.data());
-  const std::vector<std::size_t>& parameters = kernel->parameter_bytes();
-  if (parameters.size() == args.size() && parameters.back() != problem.size()) {
-    return kernel_failure(
-        *problem_->op, true,
-        invalid_argument(fmt::format("the last parameter of {} has {} bytes; it has to be the "
-                                     "struct Problem, which has {}",
-                                     kernel->name(), parameters.back(), problem.size())));
-  }
-  return launch(kernel, true, args);
-}
-
-Status Reference::launch(const Kernel* kernel, bool is_own, std::vector<void*>& args) const {
-  if (kernel->parameter_bytes().size() != args.size()) {
-    return kernel_failure(*problem_->op, is_own,
-                          invalid_argument(fmt::format(
-                              "{} takes {} parameters, the operator gives it {}", kernel->name(),
-                              kernel->parameter_bytes().size(), args.size())));
-  }
-  Status status = device_->launch({.kernel = kernel,
-                                   .grid = {kReferenceBlocks, 1, 1},
-                                   .block = {kReferenceThreads, 1, 1},
-                                   .args = args.data()});
-  if (status.ok()) status = device_->synchronize(nullptr);
-  if (status.ok()) return status;
-  return kernel_failure(*problem_->op, is_own, std::move(status).with_context(kernel->name()));
-}
-
-Result<Bytes> Reference::fill_elements(std::size_t tensor, std::uint64_t seed) const {
+// It does not refer to this object, which is gone when the tensors of a check are made anew.
+ProblemTensors::Generator Reference::generator(std::size_t tensor, std::uint64_t seed) const {
   const TensorLayout& layout = (*layouts_)[tensor];
   const Fill& fill = problem_->op->tensors[tensor].fill;
-  Bytes elements(static_cast<std::size_t>(layout.count * size_in_bytes(layout.dtype)));
-  if (elements.empty()) return elements;
-  MGTUNE_ASSIGN(const Buffer buffer, Buffer::allocate(*device_, elements.size()));
-
-  void* out = buffer.data();
-  std::int64_t count = layout.count;
-  std::uint64_t own_seed = tensor_seed(seed, tensor);
-  auto low = static_cast<float>(fill.low), high = static_cast<float>(fill.high);
-  std::vector<void*> args{&out};
-  if (fill.kind == Fill::Kind::kernel) {
-    args.push_back(&own_seed);
-    MGTUNE_TRY(launch_own(fills_[tensor], args));
-  } else {
+  auto fill_elements = [kernels = kernels_, kernel = fills_[tensor], &fill,
+                              count = layout.count,
+                              own_seed = tensor_seed(seed, tensor)](void* out) mutable -> Status {
+    std::vector<void*> args{&out};
+    if (fill.kind == Fill::Kind::kernel) {
+      args.push_back(&own_seed);
+      return kernels->launch_own(kernel, args);
+    }
     args.insert(args.end(), {&count, &own_seed});
+    auto low = static_cast<float>(fill.low), high = static_cast<float>(fill.high);
     if (fill.kind == Fill::Kind::uniform) args.insert(args.end(), {&low, &high});
-    MGTUNE_TRY(launch(fills_[tensor], false, args));
-  }
-  MGTUNE_TRY(device_->copy_to_host(elements.data(), out, elements.size()));
-  return elements;
+    return kernels->launch_fill(kernel, args);
+  };
+  if (layout.is_contiguous()) return fill_elements;
+  return [fill_elements, mover = mover_, device = device_, &layout](void* image) mutable -> Status {
+    const auto bytes = static_cast<std::size_t>(layout.count * size_in_bytes(layout.dtype));
+    MGTUNE_ASSIGN(const Buffer elements, Buffer::allocate(*device, bytes));
+    MGTUNE_TRY(fill_elements(elements.data()));
+    return mover->place(layout, image, elements.data());
+  };
 }
 
 Status Reference::fill(ProblemTensors& tensors, std::uint64_t seed) const {
   for (std::size_t i = 0; i < layouts_->size(); ++i) {
     if (!needs_fill((*layouts_)[i], problem_->op->tensors[i])) continue;
-    MGTUNE_ASSIGN(const Bytes elements, fill_elements(i, seed));
-    tensors.set_content(i, strided_image((*layouts_)[i], elements));
+    tensors.set_generator(i, generator(i, seed));
   }
   return fill_from_files(tensors);
 }
@@ -309,8 +192,8 @@ Result<std::vector<Buffer>> Reference::compute(ProblemTensors& tensors) const {
   if (kernel_ != nullptr) return compute(kernel_, tensors);
   MGTUNE_TRY(tensors.prepare());
   Result<std::vector<std::vector<double>>> results =
-      given_results(*problem_, *layouts_, scalars_, tensors);
-  if (!results.ok()) return kernel_failure(*problem_->op, true, std::move(results).take_status());
+      given_results(*problem_, *layouts_, scalars(), tensors);
+  if (!results.ok()) return kernels_->own_failure(std::move(results).take_status());
   std::vector<Buffer> outputs(layouts_->size());
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const TensorLayout& layout = (*layouts_)[i];
@@ -337,19 +220,14 @@ Result<std::vector<Buffer>> Reference::compute(const Kernel* kernel,
     MGTUNE_ASSIGN(outputs[i], Buffer::allocate(*device_, std::max<std::size_t>(bytes, 1)));
     pointers[i] = outputs[i].data();
     if (layout.role != Role::inout || bytes == 0) continue;
-    const std::vector<double> values = elements_as_doubles(layout, tensors.content(i));
-    if (is_single) {
-      const std::vector<float> singles(values.begin(), values.end());
-      MGTUNE_TRY(device_->copy_to_device(pointers[i], singles.data(), bytes));
-    } else {
-      MGTUNE_TRY(device_->copy_to_device(pointers[i], values.data(), bytes));
-    }
+    MGTUNE_TRY(mover_->convert(layout, pointers[i], problem_->op->check.reference_type,
+                               tensors.pointers()[i]));
   }
 
   std::vector<void*> args;
   args.reserve(pointers.size());
   for (void*& pointer : pointers) args.push_back(&pointer);
-  MGTUNE_TRY(launch_own(kernel, args));
+  MGTUNE_TRY(kernels_->launch_own(kernel, args));
   if (is_single) MGTUNE_TRY(widen(outputs));
   return outputs;
 }
@@ -359,13 +237,16 @@ Status Reference::widen(std::vector<Buffer>& outputs) const {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const TensorLayout& layout = (*layouts_)[i];
     if (!layout.is_output() || !layout.present || layout.count == 0) continue;
-    std::vector<float> singles(static_cast<std::size_t>(layout.count));
-    MGTUNE_TRY(
-        device_->copy_to_host(singles.data(), outputs[i].data(), singles.size() * sizeof(float)));
-    const std::vector<double> values(singles.begin(), singles.end());
-    MGTUNE_ASSIGN(outputs[i], Buffer::allocate(*device_, values.size() * sizeof(double)));
-    MGTUNE_TRY(
-        device_->copy_to_device(outputs[i].data(), values.data(), values.size() * sizeof(double)));
+    TensorLayout singles;
+    singles.dtype = problem_->op->check.reference_type;
+    singles.shape = {layout.count};
+    singles.strides = {1};
+    singles.count = singles.span = layout.count;
+    MGTUNE_ASSIGN(
+        Buffer doubles,
+        Buffer::allocate(*device_, static_cast<std::size_t>(layout.count) * sizeof(double)));
+    MGTUNE_TRY(mover_->convert(singles, doubles.data(), DType::f64, outputs[i].data()));
+    outputs[i] = std::move(doubles);
   }
   return {};
 }

@@ -7,8 +7,9 @@
 //     the same signature.
 //   FILL<T, Problem>(T* out, unsigned long long seed, Problem), contiguous
 // `Problem` is a struct with the dims (long long), the scalars (in their dtypes) and the flags
-// (bool) of the operator, each as a member of its own name. Kernels are launched as 64 blocks of
-// 128 threads. Not thread-safe. The device, the problem and the layouts must outlive the object.
+// (bool) of the operator, each as a member of its own name. Kernels are launched as blocks of 128
+// threads, so many that they fill the device (striding_blocks()). Not thread-safe. The device, the
+// problem and the layouts must outlive the object, and the tensors that it filled.
 
 #pragma once
 
@@ -18,11 +19,13 @@
 #include <vector>
 
 #include "build/builder.h"
+#include "check/check_kernels.h"
 #include "core/dtype.h"
 #include "core/status.h"
 #include "device/device.h"
 #include "family/problem.h"
 #include "family/source_tree.h"
+#include "tensors/element_mover.h"
 #include "tensors/problem_tensors.h"
 #include "tensors/tensor_layout.h"
 
@@ -50,7 +53,8 @@ class Reference {
                                 const std::vector<TensorLayout>& layouts);
 
   // Gives every in and inout tensor new content, which depends only on `seed` and on the index of
-  // the tensor. It does not change the tensors that fill_from_outputs() fills.
+  // the tensor. The kernels run when the tensors are prepared. It does not change the tensors that
+  // fill_from_outputs() fills.
   Status fill(ProblemTensors& tensors, std::uint64_t seed) const;
 
   // Runs the reference on the content of `tensors`, or obtains what it gives (given_results()). The
@@ -64,30 +68,28 @@ class Reference {
     return compute(baseline_, tensors);
   }
 
-  const std::vector<ScalarValue>& scalars() const { return scalars_; }  // as checks pass them
-  void set_scalar(std::size_t scalar, const ScalarValue& value) { scalars_[scalar] = value; }
+  const std::vector<ScalarValue>& scalars() const { return kernels_->scalars(); }  // of checks
+  void set_scalar(std::size_t scalar, const ScalarValue& value) {
+    kernels_->set_scalar(scalar, value);
+  }
 
  private:
-  Reference(Device& device, const Problem& problem, const std::vector<TensorLayout>& layouts);
+  Reference(Device& device, const Problem& problem, const std::vector<TensorLayout>& layouts)
+      : device_(&device), problem_(&problem), layouts_(&layouts), fills_(layouts.size(), nullptr) {}
   Status load(Builder& builder);
-  Status load_own(Builder& builder, const std::vector<std::string>& kernels);
   Status fill_from_files(ProblemTensors& tensors) const;
-  Result<Bytes> fill_elements(std::size_t tensor, std::uint64_t seed) const;
+  ProblemTensors::Generator generator(std::size_t tensor, std::uint64_t seed) const;
   Result<std::vector<Buffer>> compute(const Kernel* kernel, ProblemTensors& tensors) const;
   Status widen(std::vector<Buffer>& outputs) const;  // from float to double
-  Status launch(const Kernel* kernel, bool is_own, std::vector<void*>& args) const;
-  // Of a kernel of reference.cu, with the struct Problem behind `args`.
-  Status launch_own(const Kernel* kernel, std::vector<void*>& args) const;
 
   Device* device_;
   const Problem* problem_;
   const std::vector<TensorLayout>* layouts_;
-  std::vector<ScalarValue> scalars_;
-  std::unique_ptr<Module> own_module_;     // of reference.cu; null if no kernel of it is used
-  std::unique_ptr<Module> common_module_;  // fills of kernels/common; null if none is used
-  const Kernel* kernel_ = nullptr;         // null if a file or a program gives the results
-  const Kernel* baseline_ = nullptr;       // null if the check has none
-  std::vector<const Kernel*> fills_;       // per tensor; null for outputs and absent ones
+  std::shared_ptr<CheckKernels> kernels_;
+  std::shared_ptr<const ElementMover> mover_;
+  const Kernel* kernel_ = nullptr;    // null if a file or a program gives the results
+  const Kernel* baseline_ = nullptr;  // null if the check has none
+  std::vector<const Kernel*> fills_;  // per tensor; null for outputs and absent ones
 };
 
 // Copies a tensor of `count` elements that compute() returned to the host.

@@ -192,9 +192,10 @@ std::string reference_text(const FamilyDraft& draft) {
   return fmt::format(
       "// TO WRITE: what {0} must compute, in double precision. This skeleton gives NaN, so that "
       "every\n// variant is called wrong until you have replaced it by the formula.\n//\n"
-      "// It runs once per problem and need not be fast. mgtune launches it with 64 blocks of "
-      "128 "
-      "threads,\n// whatever the problem is. So each thread has a loop, and nothing is shared. "
+      "// It runs twice per problem and need not be fast. mgtune launches it with as many blocks "
+      "of "
+      "128\n// threads as fill the GPU, whatever the problem is. So each thread has a loop, and "
+      "nothing is shared. "
       "Inputs have their own\n// types; outputs are double and contiguous. An inout tensor holds "
       "its "
       "input when the kernel begins.\n// The sizes and scalars are members of `problem`: {1}.\n\n"

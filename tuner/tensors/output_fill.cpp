@@ -99,7 +99,7 @@ class SourceRun {
       const auto index = static_cast<std::size_t>(found - layouts_.begin());
       const bool has_content = problem_.op->tensors[index].fill.kind != Fill::Kind::output;
       const bool same = same_elements(*found, input) && found->strides == input.strides;
-      if (has_content && same) inputs.set_content(i, tensors.content(index));
+      if (has_content && same) inputs.share_content(i, tensors, index);
     }
   }
 

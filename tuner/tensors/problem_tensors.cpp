@@ -12,8 +12,6 @@
 namespace mgtune {
 namespace {
 
-unsigned char poison(DType dtype) { return is_floating(dtype) ? 0xff : 0xa5; }
-
 // Which elements of the span belong to the shape.
 std::vector<bool> occupied(const TensorLayout& layout) {
   std::vector<bool> inside(static_cast<std::size_t>(layout.span), false);
@@ -28,7 +26,7 @@ std::optional<std::size_t> changed_padding(const TensorLayout& layout, const Byt
   if (layout.count >= layout.span) return std::nullopt;
   const std::vector<bool> inside = occupied(layout);
   const auto size = static_cast<std::size_t>(size_in_bytes(layout.dtype));
-  const Bytes poisoned(size, poison(layout.dtype));
+  const Bytes poisoned(size, poison_byte(layout.dtype));
   for (std::size_t i = 0; i < inside.size(); ++i) {
     if (!inside[i] && std::memcmp(&image[i * size], poisoned.data(), size) != 0) return i;
   }
@@ -45,9 +43,11 @@ std::string name_of_offset(const TensorLayout& layout, std::size_t offset) {
 
 }  // namespace
 
+unsigned char poison_byte(DType dtype) { return is_floating(dtype) ? 0xff : 0xa5; }
+
 Bytes strided_image(const TensorLayout& layout, const Bytes& elements) {
   if (layout.is_contiguous()) return elements;
-  Bytes image(layout.bytes(), poison(layout.dtype));
+  Bytes image(layout.bytes(), poison_byte(layout.dtype));
   const auto size = static_cast<std::size_t>(size_in_bytes(layout.dtype));
   for_each_element(layout, [&](std::int64_t element, std::int64_t offset) {
     std::memcpy(&image[static_cast<std::size_t>(offset) * size],
@@ -78,11 +78,40 @@ Result<ProblemTensors> ProblemTensors::allocate(Device& device,
 }
 
 void ProblemTensors::set_content(std::size_t tensor, Bytes image) {
-  contents_[tensor] = std::move(image);
+  contents_[tensor] = {std::make_shared<const Bytes>(std::move(image)), {}};
+}
+
+void ProblemTensors::set_generator(std::size_t tensor, Generator generate) {
+  contents_[tensor] = {nullptr, std::move(generate)};
+}
+
+void ProblemTensors::share_content(std::size_t tensor, const ProblemTensors& other,
+                                   std::size_t of_other) {
+  contents_[tensor] = other.contents_[of_other];
+}
+
+Result<std::shared_ptr<const Bytes>> ProblemTensors::content(std::size_t tensor) const {
+  const Content& content = contents_[tensor];
+  if (content.image != nullptr) return content.image;
+  Bytes image((*layouts_)[tensor].bytes());
+  if (content.generate && !image.empty()) {
+    MGTUNE_ASSIGN(const Buffer memory, Buffer::allocate(*device_, image.size()));
+    MGTUNE_TRY(content.generate(memory.data()));
+    MGTUNE_TRY(device_->copy_to_host(image.data(), memory.data(), image.size()));
+  }
+  return std::make_shared<const Bytes>(std::move(image));
+}
+
+Status ProblemTensors::keep_images() {
+  for (std::size_t i = 0; i < contents_.size(); ++i) {
+    if (!contents_[i].generate) continue;
+    MGTUNE_ASSIGN(contents_[i].image, content(i));
+  }
+  return {};
 }
 
 bool is_untouched(const TensorLayout& layout, const Bytes& image) {
-  return layout.role == Role::out && image == Bytes(image.size(), poison(layout.dtype));
+  return layout.role == Role::out && image == Bytes(image.size(), poison_byte(layout.dtype));
 }
 
 Status ProblemTensors::prepare() { return prepare(contents_, true); }
@@ -94,20 +123,28 @@ Status ProblemTensors::prepare_as(const ProblemTensors& other) {
 }
 
 // Not fresh: inputs and guard bands are as they should be.
-Status ProblemTensors::prepare(const std::vector<Bytes>& contents, bool is_fresh) {
+Status ProblemTensors::prepare(const std::vector<Content>& contents, bool is_fresh) {
   for (std::size_t i = 0; i < layouts_->size(); ++i) {
     const TensorLayout& layout = (*layouts_)[i];
     if (!layout.present) continue;
-    if (is_fresh) MGTUNE_TRY(buffers_[i].write_guards());
-    if (layout.bytes() == 0) continue;
-    if (layout.role == Role::out) {
-      MGTUNE_TRY(device_->fill_bytes(pointers_[i], poison(layout.dtype), layout.bytes(), nullptr));
+    if (layout.bytes() > 0 && layout.role == Role::out) {
+      MGTUNE_TRY(
+          device_->fill_bytes(pointers_[i], poison_byte(layout.dtype), layout.bytes(), nullptr));
       device_->mark_unwritten(pointers_[i], layout.bytes());
-    } else if (is_fresh || layout.role == Role::inout) {
-      MGTUNE_TRY(device_->copy_to_device(pointers_[i], contents[i].data(), layout.bytes()));
+    } else if (layout.bytes() > 0 && (is_fresh || layout.role == Role::inout)) {
+      MGTUNE_TRY(write(i, contents[i]));
     }
+    if (is_fresh) MGTUNE_TRY(buffers_[i].write_guards());
   }
   return device_->synchronize(nullptr);
+}
+
+Status ProblemTensors::write(std::size_t tensor, const Content& content) {
+  if (content.image == nullptr) {
+    return content.generate ? content.generate(pointers_[tensor])
+                            : internal_error((*layouts_)[tensor].name + " has no content");
+  }
+  return device_->copy_to_device(pointers_[tensor], content.image->data(), content.image->size());
 }
 
 Result<Bytes> ProblemTensors::read(std::size_t tensor) const {
@@ -137,9 +174,9 @@ Result<std::string> ProblemTensors::damage_of(std::size_t tensor, const Bytes& o
                    : std::string();
   }
   MGTUNE_ASSIGN(const Bytes image, read(tensor));
-  const Bytes& content = contents_[tensor];
-  if (image == content) return std::string();  // memcmp: many times faster than mismatch
-  const auto now = std::ranges::mismatch(image, content).in1;
+  MGTUNE_ASSIGN(const std::shared_ptr<const Bytes> content, this->content(tensor));
+  if (image == *content) return std::string();  // memcmp: many times faster than mismatch
+  const auto now = std::ranges::mismatch(image, *content).in1;
   const auto place = static_cast<std::size_t>(now - image.begin());
   const auto size = static_cast<std::size_t>(size_in_bytes(layout.dtype));
   return "an input was changed, first at " + name_of_offset(layout, place / size);

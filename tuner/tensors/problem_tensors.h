@@ -1,6 +1,9 @@
 // ProblemTensors: device memory for every tensor of a problem, and a check of what a launch must
 // not change.
 //
+// The content of a tensor is generated where it lies, and again whenever a launch may have changed
+// it. So it never passes through the host, unless the host looks at it.
+//
 // Before a launch outputs are poisoned (0xff bytes, which are NaN, in floating dtypes; 0xa5 in
 // integers), and so is the padding between the strides of every tensor. After the launch, guard
 // bands, inputs and padding must be unchanged. Move-only. Not thread-safe; device and layouts must
@@ -10,6 +13,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,6 +28,9 @@ namespace mgtune {
 
 using Bytes = std::vector<unsigned char>;
 
+// What outputs, and the padding of all tensors, are filled with.
+unsigned char poison_byte(DType dtype);
+
 // The contiguous `elements`, put at their places in the layout. Padding is poisoned.
 Bytes strided_image(const TensorLayout& layout, const Bytes& elements);
 
@@ -34,9 +42,18 @@ class ProblemTensors {
   static Result<ProblemTensors> allocate(Device& device, const std::vector<TensorLayout>& layouts,
                                          Placement placement);
 
-  // The content of an in or inout tensor before every launch: layout.bytes() bytes.
+  // The content of an in or inout tensor before every launch: layout.bytes() bytes. A generator
+  // writes them, the same at each call, into any memory of the device.
+  using Generator = std::function<Status(void* memory)>;
   void set_content(std::size_t tensor, Bytes image);
-  const Bytes& content(std::size_t tensor) const { return contents_[tensor]; }
+  void set_generator(std::size_t tensor, Generator generate);
+  // The content of a tensor of `other`, whose layout is equal.
+  void share_content(std::size_t tensor, const ProblemTensors& other, std::size_t of_other);
+
+  // The content on the host. A generated one is generated anew for it, unless keep_images() was
+  // called: then the host keeps all contents, and prepare() copies them.
+  Result<std::shared_ptr<const Bytes>> content(std::size_t tensor) const;
+  Status keep_images();
 
   Status prepare();          // makes everything ready for a launch
   Status prepare_outputs();  // the same if inputs and guard bands did not change since prepare()
@@ -55,7 +72,12 @@ class ProblemTensors {
  private:
   ProblemTensors(Device& device, const std::vector<TensorLayout>& layouts)
       : device_(&device), layouts_(&layouts) {}
-  Status prepare(const std::vector<Bytes>& contents, bool is_fresh);
+  struct Content {
+    std::shared_ptr<const Bytes> image;  // null: generated
+    Generator generate;
+  };
+  Status prepare(const std::vector<Content>& contents, bool is_fresh);
+  Status write(std::size_t tensor, const Content& content);
   Result<Bytes> read(std::size_t tensor) const;
   Result<std::string> damage_of(std::size_t tensor, const Bytes& output) const;
 
@@ -63,7 +85,7 @@ class ProblemTensors {
   const std::vector<TensorLayout>* layouts_;
   std::vector<GuardedBuffer> buffers_;  // without memory for absent tensors
   std::vector<void*> pointers_;         // of the buffers
-  std::vector<Bytes> contents_;         // of in and inout tensors
+  std::vector<Content> contents_;       // of in and inout tensors
 };
 
 // TimedSets: the sets of tensors through which the timing of a problem's variants rotates.

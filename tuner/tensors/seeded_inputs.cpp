@@ -36,6 +36,7 @@ Result<SeededInputs> SeededInputs::make(const Context& context, const Reference&
   MGTUNE_TRY(reference.fill(inputs.tensors_, seed));
   MGTUNE_TRY(fill_from_outputs(context.device, context.builder, context.problem, layouts,
                                reference.scalars(), seed, inputs.tensors_));
+  if (context.device_compare == nullptr) MGTUNE_TRY(inputs.tensors_.keep_images());
   MGTUNE_ASSIGN(inputs.reference_, reference.compute(inputs.tensors_));
   MGTUNE_TRY(inputs.set_allowed_errors(reference));
   if (context.device_compare == nullptr) {

@@ -338,7 +338,9 @@ TEST_P(ShippedKernels, OfCeilingsCompileToWhatTheyMeasure) {
   const auto compiler = make_nvrtc_compiler(target.arch);
   for (const auto& [source, name] :
        {std::pair{"read.cu", "read<8>"}, std::pair{"copy.cu", "copy<8, true>"},
-        std::pair{"fill.cu", "fill_uniform<__half>"}}) {
+        std::pair{"fill.cu", "fill_uniform<__half>"},
+        std::pair{"elements.cu", "place_elements<unsigned short>"},
+        std::pair{"elements.cu", "convert_elements<double, __nv_bfloat16>"}}) {
     const Result<Build> build = (*compiler)->compile({&sources, source, {name}, target.arch});
     EXPECT_TRUE(build.ok()) << source << ":\n" << build.status().message();
   }

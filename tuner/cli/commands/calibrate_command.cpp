@@ -102,7 +102,7 @@ class CalibrateCommand final : public Command {
     return "Measures copy and read bandwidth from 1 MiB to 512 MiB, and fp32 and tensor-core\n"
            "arithmetic, on random data and with the method that times kernels. This takes about\n"
            "a minute per GPU. Sweeps compare their kernels with these ceilings. For 30 days they\n"
-           "reuse the arithmetic ceilings, and the bandwidth of a copy of exactly the same size.\n"
+           "reuse them. The time of a copy of any size follows from the copies of the next sizes.\n"
            "The exit code is 3 if a ceiling could not be measured, and 4 on the cpu device.\n"
            "Example: mgtune calibrate --gpu all";
   }

@@ -7,7 +7,8 @@
 // each dim and each scalar.
 template <typename T, class Problem>
 __global__ void add_reference(const T* x, const T* y, double* z, Problem problem) {
-  // mgtune launches it with 64 blocks of 128 threads, whatever n is. So each thread has a loop.
+  // mgtune launches it with as many blocks of 128 threads as fill the GPU, whatever n is. So each
+  // thread has a loop.
   const long long threads = static_cast<long long>(gridDim.x) * blockDim.x;
   const long long first = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
   for (long long i = first; i < problem.n; i += threads) {

@@ -14,8 +14,8 @@ __device__ double element(const T* x, long long row, long long column, const Pro
 // each dim and each scalar.
 template <typename T, class Problem>
 __global__ void blur_reference(const T* x, double* y, Problem problem) {
-  // mgtune launches it with 64 blocks of 128 threads, whatever the dims are. So each thread has a
-  // loop.
+  // mgtune launches it with as many blocks of 128 threads as fill the GPU, whatever the dims are.
+  // So each thread has a loop.
   const long long threads = static_cast<long long>(gridDim.x) * blockDim.x;
   const long long first = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
   const double center = problem.center, side = (1 - center) / 4;
