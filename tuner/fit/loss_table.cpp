@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <set>
@@ -23,6 +24,7 @@ constexpr float kLargestLoss = 1;  // slower than twice the fastest is equally b
 // A variant that was never within this loss of the fastest is no candidate.
 constexpr double kCandidateLoss = 0.25;
 constexpr std::size_t kFewestProblems = 3;
+constexpr std::size_t kFormsOfVariant = 2;
 
 float loss_against(double best_ns, double median_ns) {
   return std::min(static_cast<float>(median_ns / best_ns - 1), kLargestLoss);
@@ -94,30 +96,55 @@ class FitDataReader {
     }
   }
 
-  VariantPattern pattern_at(const Measurements::Row& row) const {
-    return pattern_in_units(measurements_.variants[row.variant],
-                            measurements_.problems[row.problem].binding(), limits_);
+  std::vector<VariantPattern> patterns_at(const Measurements::Row& row) const {
+    return unit_patterns(measurements_.variants[row.variant],
+                         measurements_.problems[row.problem].binding(), limits_);
   }
 
+  // Of the patterns that a measured variant is, the two that save most where they were measured,
+  // compared with kUnmeasuredLoss. The others say the same and were measured at fewer problems.
   void sort_candidates() {
+    struct Candidate {
+      VariantPattern pattern;
+      double saved = 0;
+      bool is_wanted = false;
+    };
     data_.measured.resize(data_.problems.size());
-    std::map<std::string, VariantPattern> candidates;
+    std::map<std::string, Candidate> candidates;
+    std::vector<std::vector<std::map<std::string, Candidate>::iterator>> forms;  // of each variant
     std::set<std::string> failed;
     for (const Measurements::Row& row : measurements_.rows) {
       if (!on_gpu_[row.gpu]) continue;
-      if (failed_[row.variant]) failed.insert(pattern_text(*data_.op, pattern_at(row)));
+      if (failed_[row.variant]) {
+        for (const VariantPattern& pattern : patterns_at(row)) {
+          failed.insert(pattern_text(*data_.op, pattern));
+        }
+      }
       const std::size_t problem = problem_place_[row.problem];
       if (!counts(row) || problem == kNone) continue;
       ++data_.measurements;
       const float loss = loss_against(best_ns_[row.problem], row.median_ns);
       data_.measured[problem].emplace(text_of(row.variant), loss);
       if (loss > kCandidateLoss) continue;
-      VariantPattern pattern = pattern_at(row);
-      std::string text = pattern_text(*data_.op, pattern);
-      candidates.emplace(std::move(text), std::move(pattern));
+      auto& same = forms.emplace_back();
+      for (VariantPattern& pattern : patterns_at(row)) {
+        std::string text = pattern_text(*data_.op, pattern);
+        const auto at = candidates.try_emplace(std::move(text)).first;
+        at->second.pattern = std::move(pattern);
+        at->second.saved += cost_of(kUnmeasuredLoss) - cost_of(loss);
+        same.push_back(at);
+      }
     }
-    for (auto& [text, pattern] : candidates) {
-      if (!failed.contains(text)) data_.patterns.push_back(std::move(pattern));
+    for (auto& same : forms) {
+      std::erase_if(same, [&](const auto& form) { return failed.contains(form->first); });
+      std::ranges::stable_sort(same, std::greater(),
+                               [](const auto& form) { return form->second.saved; });
+      for (std::size_t i = 0; i < std::min(same.size(), kFormsOfVariant); ++i) {
+        same[i]->second.is_wanted = true;
+      }
+    }
+    for (auto& [text, candidate] : candidates) {
+      if (candidate.is_wanted) data_.patterns.push_back(std::move(candidate.pattern));
     }
   }
 

@@ -4,8 +4,8 @@
 
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string>
-#include <utility>
 
 namespace mgtune {
 namespace {
@@ -40,23 +40,28 @@ std::optional<Expression> in_units(const Design& design, const Unit& unit, std::
 
 }  // namespace
 
-VariantPattern pattern_in_units(const Variant& variant, const Binding& binding,
-                                const DeviceLimits& device) {
+std::vector<VariantPattern> unit_patterns(const Variant& variant, const Binding& binding,
+                                          const DeviceLimits& device) {
   const Design& design = binding.op->designs[static_cast<std::size_t>(variant.design)];
-  VariantPattern pattern = pattern_of(variant);
   Slots slots = binding.slots;
   slots.resize(design.scope.size());
   set_device_slots(device, slots);
   for (std::size_t i = 0; i < variant.values.size(); ++i) {
     slots[static_cast<std::size_t>(design.params[i].slot)] = variant.values[i];
   }
+  std::vector<VariantPattern> patterns{pattern_of(variant)};
   for (const Unit& unit : design.units) {
-    std::optional<Expression> scaled =
+    if (2 * patterns.size() > kMostUnitPatterns) break;
+    const std::optional<Expression> scaled =
         in_units(design, unit, variant.values[unit.parameter], slots);
     if (!scaled) continue;
-    pattern.values[unit.parameter] = {0, std::move(scaled)};
+    const std::size_t count = patterns.size();
+    for (std::size_t i = 0; i < count; ++i) {
+      patterns.push_back(patterns[i]);
+      patterns.back().values[unit.parameter] = {0, scaled};
+    }
   }
-  return pattern;
+  return patterns;
 }
 
 }  // namespace mgtune
