@@ -167,6 +167,9 @@ class PlanLoader {
     auto here = std::make_unique<PlanRules>(rules, request_.binding, request_.ranges, info_);
     if (here->leaves().empty() || (request_.strict && !here->is_of_this_gpu())) return;
     rules_ = std::move(here);
+    for (const VariantPattern& pattern : rules->variants) {
+      of_rules_.push_back(variant_of(pattern, request_.binding, info_.limits));
+    }
   }
 
   std::vector<Wanted> choose() const {
@@ -238,10 +241,10 @@ class PlanLoader {
                              [](const RuleNode* leaf) { return leaf->left_out.problems; });
     for (const RuleNode* leaf : leaves) {
       for (const std::size_t place : leaf->ranking) {
-        const Variant& variant = rules_->rules().variants[place];
-        if (!is_usable(variant) || !may_run(variant)) continue;
-        const bool is_known = std::ranges::find(chosen, variant) != chosen.end();
-        if (!is_known && chosen.size() < kMaxOfRules) chosen.push_back(variant);
+        const std::optional<Variant>& variant = of_rules_[place];
+        if (!variant || !is_usable(*variant) || !may_run(*variant)) continue;
+        const bool is_known = std::ranges::find(chosen, *variant) != chosen.end();
+        if (!is_known && chosen.size() < kMaxOfRules) chosen.push_back(*variant);
         break;
       }
     }
@@ -304,7 +307,8 @@ class PlanLoader {
     for (const RuleNode* leaf : rules_->leaves()) {
       std::vector<std::size_t>& ranked = result.ranked.emplace_back();
       for (const std::size_t variant : leaf->ranking) {
-        const std::size_t place = place_of(rules_->rules().variants[variant], result);
+        if (!of_rules_[variant]) continue;
+        const std::size_t place = place_of(*of_rules_[variant], result);
         if (place < result.variants.size()) ranked.push_back(place);
       }
     }
@@ -341,6 +345,7 @@ class PlanLoader {
   const std::vector<Variant> ladder_ = default_ladder(request_.binding, info_.limits);
   std::vector<const TunedEntry*> picks_;
   std::unique_ptr<const PlanRules> rules_;
+  std::vector<std::optional<Variant>> of_rules_;  // what the patterns of the rules are here
   std::vector<Problem> points_;
   std::map<std::string, std::unique_ptr<LoadedVariant>> loaded_;  // by variant text
   std::map<std::string, Status> failed_;                          // likewise

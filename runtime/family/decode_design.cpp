@@ -8,6 +8,7 @@
 #include "core/text.h"
 #include "core/variant_words.h"
 #include "family/decode.h"
+#include "family/variant_pattern.h"
 
 namespace mgtune {
 namespace {
@@ -271,13 +272,21 @@ Status decode_default(const JsonCursor& cursor, Design& design) {
   for (const Parameter& parameter : design.params) {
     const auto member = cursor.find(parameter.name);
     if (!member) return cursor.error(fmt::format("missing parameter '{}'", parameter.name));
+    if (parameter.type == ValueType::integer && member->value().kind == JsonValue::Kind::string) {
+      MGTUNE_ASSIGN(PatternValue value, decode_pattern_expression(*member, design));
+      rung.values.push_back(std::move(value));
+      continue;
+    }
     MGTUNE_ASSIGN(const std::int64_t value,
                   decode_parameter_value(*member, parameter.type, parameter.is_real, design.scope));
     if (std::ranges::find(parameter.values, value) == parameter.values.end()) {
       return member->error(fmt::format("{} is not a value of '{}'", canonical_json(member->value()),
                                        parameter.name));
     }
-    rung.values.push_back(value);
+    rung.values.push_back({value, {}});
+  }
+  if (!evaluation_order(design, rung.values)) {
+    return cursor.error("the expressions of these parameters need each other");
   }
   return read_expression(cursor, kWhen, {design.scope, ValueType::boolean, Known::compiling},
                          rung.when);
@@ -287,6 +296,35 @@ void decode_defaults(const JsonCursor& defaults, Design& design, Mistakes& mista
   std::vector<JsonCursor> elements;
   mistakes.add(defaults.elements(), elements);
   for (const JsonCursor& element : elements) mistakes.add(decode_default(element, design));
+}
+
+// A unit may use parameters that have none, and those whose unit stands before it.
+Status decode_units(const JsonCursor& units, Design& design) {
+  MGTUNE_ASSIGN(const std::vector<JsonCursor> members, units.members());
+  for (const JsonCursor& member : members) {
+    const auto found = std::ranges::find(design.params, member.key(), &Parameter::name);
+    if (found == design.params.end()) {
+      return member.error(fmt::format("'{}' is not a parameter of '{}'{}", member.key(),
+                                      design.name,
+                                      did_you_mean(member.key(), design.params, &Parameter::name)));
+    }
+    if (found->type != ValueType::integer) {
+      return member.error(fmt::format("the values of '{}' are no integers", found->name));
+    }
+    MGTUNE_ASSIGN(PatternValue value, decode_pattern_expression(member, design));
+    design.units.push_back(
+        {static_cast<std::size_t>(found - design.params.begin()), *std::move(value.expression)});
+  }
+  for (std::size_t i = 0; i < design.units.size(); ++i) {
+    for (std::size_t later = i; later < design.units.size(); ++later) {
+      const Parameter& parameter = design.params[design.units[later].parameter];
+      const std::span<const int> read = design.units[i].value.slots();
+      if (std::ranges::find(read, parameter.slot) == read.end()) continue;
+      return members[i].error(fmt::format(
+          "'{}' has a unit itself, which has to stand before this one", parameter.name));
+    }
+  }
+  return {};
 }
 
 // The architecture, the parameters and the lets, whose names the rest of a design may use.
@@ -316,7 +354,7 @@ Design decode_design(const JsonCursor& cursor, const Operator& op, NameTable nam
   mistakes.add(
       cursor.expect_keys({"source", "params", "launches"},
                          {"arch", "requires", "constraints", "let", "defines", "options", "align",
-                          "constants", "workspace", "defaults", "order_dependent"}));
+                          "constants", "workspace", "defaults", "units", "order_dependent"}));
   if (mistakes.count() > before) return design;
   if (!is_identifier(design.name)) {
     mistakes.add(cursor.error(fmt::format("the name '{}' is not a C identifier", design.name)));
@@ -344,6 +382,7 @@ Design decode_design(const JsonCursor& cursor, const Operator& op, NameTable nam
     decode_launches(cursor.at("launches"), op, design, names, mistakes);
   }
   if (const auto defaults = cursor.find("defaults")) decode_defaults(*defaults, design, mistakes);
+  if (const auto units = cursor.find("units")) mistakes.add(decode_units(*units, design));
   mistakes.add(cursor.read("order_dependent", design.order_dependent));
   if (mistakes.count() == before) design.launch_text = launch_text(cursor);
   return design;

@@ -219,9 +219,22 @@ struct Alignment {
   Expression bytes;
 };
 
+// What a pattern of variants (family/variant_pattern.h) has for a parameter.
+struct PatternValue {
+  std::int64_t value = 0;                // of the parameter's list, if there is no expression
+  std::optional<Expression> expression;  // of stage compile; the nearest value of the list counts
+};
+
+// The unit of a parameter: {"THREADS_PER_ROW": "hidden / VEC"}. Rules of a fit have it in place of
+// a number, times or over a power of two, so that they fit problems of other sizes and dtypes.
+struct Unit {
+  std::size_t parameter;  // index into Design::params
+  Expression value;       // as PatternValue::expression
+};
+
 // One entry of the default ladder: a value for each parameter, and the condition for using it.
 struct Default {
-  std::vector<std::int64_t> values;  // one per parameter of the design, in order
+  std::vector<PatternValue> values;  // one per parameter of the design, in order
   std::optional<Expression> when;    // of stage compile; absent: everywhere
 };
 
@@ -240,6 +253,7 @@ struct Design {
   std::vector<Workspace> workspace;
   std::vector<Launch> launches;
   std::vector<Default> defaults;  // the default ladder, best first
+  std::vector<Unit> units;        // in the file's order; a unit may use those before it
   bool order_dependent = false;   // results may differ in the last bits between runs (atomics)
   Scope scope;                    // the operator's names, then params, then lets
   std::string launch_text;  // canonical JSON of all that affects a launch; part of launch_hash()

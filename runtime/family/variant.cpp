@@ -4,12 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <utility>
 
 #include "core/text.h"
 #include "core/variant_words.h"
+#include "family/variant_pattern.h"
 
 namespace mgtune {
 namespace {
@@ -131,15 +131,19 @@ bool is_of_another_version(const Operator& op, std::string_view text) {
   return words->size() != design.params.size() || !std::ranges::all_of(design.params, is_given);
 }
 
+void set_device_slots(const DeviceLimits& device, Slots& slots) {
+  slots[kSlotDeviceCc] = device.compute_capability;
+  slots[kSlotDeviceSmCount] = device.sm_count;
+  slots[kSlotDeviceMaxShared] = device.max_shared_bytes;
+  slots[kSlotDeviceL2Bytes] = device.l2_bytes;
+}
+
 Result<Slots> compile_slots(const Binding& binding, const Variant& variant,
                             const DeviceLimits& device) {
   const Design& design = design_of(*binding.op, variant);
   Slots slots = binding.slots;
   slots.resize(design.scope.size());
-  slots[kSlotDeviceCc] = device.compute_capability;
-  slots[kSlotDeviceSmCount] = device.sm_count;
-  slots[kSlotDeviceMaxShared] = device.max_shared_bytes;
-  slots[kSlotDeviceL2Bytes] = device.l2_bytes;
+  set_device_slots(device, slots);
   for (std::size_t i = 0; i < design.params.size(); ++i) {
     slots[static_cast<std::size_t>(design.params[i].slot)] = variant.values[i];
   }
@@ -227,30 +231,26 @@ Result<std::vector<std::string>> compile_options(const Operator& op, const Varia
   return options;
 }
 
-std::vector<Variant> all_defaults(const Operator& op) {
-  std::vector<Variant> ladder;
-  for (std::size_t design = 0; design < op.designs.size(); ++design) {
-    for (const Default& rung : op.designs[design].defaults) {
-      ladder.push_back({static_cast<int>(design), rung.values});
-    }
-  }
-  return ladder;
-}
-
 std::vector<Variant> default_ladder(const Binding& binding, const DeviceLimits& device) {
   const Operator& op = *binding.op;
   std::vector<Variant> meant, others;
   for (std::size_t design = 0; design < op.designs.size(); ++design) {
     for (const Default& rung : op.designs[design].defaults) {
-      Variant variant{static_cast<int>(design), rung.values};
-      const Result<Slots> slots = compile_slots(binding, variant, device);
+      std::optional<Variant> variant =
+          variant_of({static_cast<int>(design), rung.values}, binding, device);
+      if (!variant) continue;
+      const Result<Slots> slots = compile_slots(binding, *variant, device);
       const bool is_meant = !rung.when || (slots.ok() && holds(*rung.when, *slots));
-      (is_meant ? meant : others).push_back(std::move(variant));
+      (is_meant ? meant : others).push_back(*std::move(variant));
     }
   }
-  meant.insert(meant.end(), std::make_move_iterator(others.begin()),
-               std::make_move_iterator(others.end()));
-  return meant;
+  std::vector<Variant> ladder;
+  for (std::vector<Variant>* part : {&meant, &others}) {
+    for (Variant& variant : *part) {
+      if (std::ranges::find(ladder, variant) == ladder.end()) ladder.push_back(std::move(variant));
+    }
+  }
+  return ladder;
 }
 
 }  // namespace mgtune

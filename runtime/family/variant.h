@@ -41,6 +41,9 @@ struct DeviceLimits {
   std::int64_t l2_bytes = 0;
 };
 
+// Writes the slots of device.*.
+void set_device_slots(const DeviceLimits& device, Slots& slots);
+
 // The slots of the variant's design scope. The binding, device.* and the parameters are filled in,
 // and the lets of stage compile are evaluated. Everything later is 0. invalid_argument if such a
 // let fails (a division by zero); the variant is then not admissible.
@@ -85,11 +88,9 @@ Result<std::vector<MacroDefinition>> macro_definitions(const Operator& op, const
 Result<std::vector<std::string>> compile_options(const Operator& op, const Variant& variant,
                                                  const Slots& slots);
 
-// The defaults of all designs, in the file's order.
-std::vector<Variant> all_defaults(const Operator& op);
-
-// The default ladder: all defaults. Those whose condition (`when`) is false for the binding on the
-// device come last. is_admissible() and serves() say which of them run there and serve a problem.
+// The default ladder: the variants that the defaults of all designs are for the binding, in the
+// file's order, each once. Those whose condition (`when`) is false for the binding on the device
+// come last. is_admissible() and serves() say which of them run there and serve a problem.
 std::vector<Variant> default_ladder(const Binding& binding, const DeviceLimits& device);
 
 }  // namespace mgtune

@@ -6,7 +6,6 @@
 #include <map>
 
 #include "device/gpu_catalog.h"
-#include "selection/evidence.h"
 #include "tables/checked_values.h"
 
 namespace mgtune {
@@ -42,9 +41,8 @@ Status read_kinds(const JsonCursor& problems, const Operator& op, Rules& rules) 
     if (!words.ok()) continue;
     Result<Problem> problem = bind_problem(op, *words);
     if (!problem.ok()) continue;
-    const bool is_known = std::ranges::any_of(rules.kinds, [&](const Slots& kind) {
-      return same_dtypes_and_flags(op, kind, problem->slots);
-    });
+    const bool is_known = std::ranges::any_of(
+        rules.kinds, [&](const Slots& kind) { return is_alike(op, kind, problem->slots); });
     if (!is_known) rules.kinds.push_back(std::move(problem->slots));
   }
   return {};
@@ -99,10 +97,9 @@ Status read_variants(const JsonCursor& variants, const Operator& op, Rules& rule
   }
   for (const JsonCursor& one : all) {
     MGTUNE_TRY(one.expect_keys({"design", "parameters"}));
-    MGTUNE_ASSIGN(const std::string text,
-                  checked_variant(one.at("design"), one.at("parameters"), op));
-    MGTUNE_ASSIGN(Variant variant, parse_variant(op, text));
-    rules.variants.push_back(std::move(variant));
+    MGTUNE_ASSIGN(VariantPattern pattern,
+                  decode_pattern(one.at("design"), one.at("parameters"), op));
+    rules.variants.push_back(std::move(pattern));
   }
   return {};
 }
@@ -133,10 +130,7 @@ Slots RuleNames::values(const Problem& problem, const DeviceLimits& device,
                         std::int64_t bytes_per_us) const {
   Slots values = problem.slots;
   values.resize(std::max(values.size(), scope_.size()) + 1);
-  values[kSlotDeviceCc] = device.compute_capability;
-  values[kSlotDeviceSmCount] = device.sm_count;
-  values[kSlotDeviceMaxShared] = device.max_shared_bytes;
-  values[kSlotDeviceL2Bytes] = device.l2_bytes;
+  set_device_slots(device, values);
   const Result<std::int64_t> bytes = problem.op->bytes.evaluate(values);
   values[bytes_slot_] = bytes.ok() ? *bytes : 0;
   values[bandwidth_slot_] = bytes_per_us;
@@ -147,6 +141,18 @@ const RuleNode& Rules::leaf_of(std::span<const std::int64_t> values) const {
   const RuleNode* node = &nodes.front();
   while (node->condition) node = &nodes[holds(*node->condition, values) ? node->yes : node->no];
   return *node;
+}
+
+bool is_alike(const Operator& op, const Slots& a, const Slots& b) {
+  const auto same_size = [&](const DTypeVariable& dtype) {
+    const auto slot = static_cast<std::size_t>(dtype.slot);
+    return size_in_bytes(static_cast<DType>(a[slot])) == size_in_bytes(static_cast<DType>(b[slot]));
+  };
+  const auto same = [&](const Flag& flag) {
+    const auto slot = static_cast<std::size_t>(flag.slot);
+    return a[slot] == b[slot];
+  };
+  return std::ranges::all_of(op.dtypes, same_size) && std::ranges::all_of(op.flags, same);
 }
 
 std::string rules_file_name(const std::string& op) { return op + ".rules.json"; }

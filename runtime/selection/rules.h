@@ -17,7 +17,7 @@
 #include "expression/expression.h"
 #include "family/catalog.h"
 #include "family/problem.h"
-#include "family/variant.h"
+#include "family/variant_pattern.h"
 #include "json/json_cursor.h"
 
 namespace mgtune {
@@ -63,9 +63,10 @@ struct Rules {
   GpuRecord gpu;                  // that measured
   std::int64_t bytes_per_us = 0;  // the GPU's bandwidth; 0: not known
   // Of the problems that they were fitted to, one for each combination of dtypes and flags: about
-  // others they say nothing. Empty if the operator has none of these problems any more.
+  // others they say nothing (is_alike()). Empty if the operator has none of these problems any
+  // more.
   std::vector<Slots> kinds;
-  std::vector<Variant> variants;
+  std::vector<VariantPattern> variants;
   std::vector<RuleNode> nodes;  // the root is the first
   // Over all problems: of the fit itself, with each problem left out in turn, with each band of a
   // dim left out in turn, and of the default ladder.
@@ -77,6 +78,10 @@ struct Rules {
 
   const RuleNode& leaf_of(std::span<const std::int64_t> values) const;  // of RuleNames::values()
 };
+
+// Whether what rules say of one binding or problem holds for the other: the flags are the same, and
+// the dtypes have the same sizes. So f16 and bf16 are alike.
+bool is_alike(const Operator& op, const Slots& a, const Slots& b);
 
 // The file in which `mgtune fit` puts rules: "rmsnorm.forward.rules.json".
 std::string rules_file_name(const std::string& op);

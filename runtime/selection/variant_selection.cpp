@@ -79,7 +79,7 @@ std::shared_ptr<const Rules> rules_for(const Binding& binding, const DeviceInfo&
   for (const std::shared_ptr<const Rules>& rules : evidence.rules) {
     if (rules->gpu.emulation != here.emulation) continue;
     const bool knows = std::ranges::any_of(rules->kinds, [&](const Slots& kind) {
-      return same_dtypes_and_flags(*binding.op, binding.slots, kind);
+      return is_alike(*binding.op, binding.slots, kind);
     });
     if (!knows && !rules->kinds.empty()) continue;
     const double at = is_same_gpu(rules->gpu, here) ? -1 : gpu_distance(rules->gpu, here);
@@ -116,7 +116,10 @@ std::vector<SelectedVariant> select_variants(const Problem& problem, const Devic
     const Slots values =
         RuleNames(op).values(problem, device.limits, bandwidth_for(device, *rules));
     for (const std::size_t place : rules->leaf_of(values).ranking) {
-      candidates.consider(rules->variants[place],
+      const std::optional<Variant> variant =
+          variant_of(rules->variants[place], problem.binding(), device.limits);
+      if (!variant) continue;
+      candidates.consider(*variant,
                           is_own ? SelectionStep::rules : SelectionStep::rules_of_other_gpu,
                           describe(*rules));
     }

@@ -42,11 +42,13 @@ Result<DeviceInfo> device_of_product(const GpuProduct& product) {
 
 }  // namespace
 
-Result<Variant> named_variant(const Operator& op, const std::string& words) {
+Result<Variant> named_variant(const Problem& problem, const DeviceLimits& device,
+                              const std::string& words) {
+  const Operator& op = *problem.op;
   std::string text = words;
   std::ranges::replace(text, ',', ' ');
   VariantWords named = split_variant(text);
-  for (const Variant& defaults : all_defaults(op)) {
+  for (const Variant& defaults : default_ladder(problem.binding(), device)) {
     const VariantWords complete = split_variant(variant_text(op, defaults));
     if (complete.design != named.design) continue;
     // Words that the design does not have stay, so that parse_variant() refuses them.
@@ -69,7 +71,7 @@ Result<ChosenVariant> choose_variant_to_run(const Problem& problem, const Device
                                             const std::string& database, Catalog& catalog) {
   const Operator& op = *problem.op;
   if (!named.empty()) {
-    MGTUNE_ASSIGN(Variant variant, named_variant(op, named));
+    MGTUNE_ASSIGN(Variant variant, named_variant(problem, device.limits, named));
     return ChosenVariant{std::move(variant), "named"};
   }
   if (!device.id.empty()) {  // in this machine

@@ -18,10 +18,11 @@ struct ChosenVariant {
 };
 
 // The variant that a user's words name: "row VEC=8 THREADS=256", "row VEC=8,THREADS=256", or "row
-// VEC=8": parameters that are left out have the value of the design's first default.
-// invalid_argument if a word names nothing. A variant that the problem does not admit may be named:
-// to launch it is one way to learn why.
-Result<Variant> named_variant(const Operator& op, const std::string& words);
+// VEC=8": parameters that are left out have the value of the design's first default for the
+// problem. invalid_argument if a word names nothing. A variant that the problem does not admit may
+// be named: to launch it is one way to learn why.
+Result<Variant> named_variant(const Problem& problem, const DeviceLimits& device,
+                              const std::string& words);
 
 // The variant that `named` means. If it is "": the variant that a program would run for the problem
 // (`database` as for explain()), or the first default if all have failed here or the device is not

@@ -33,8 +33,10 @@ double problem_weight(const Operator& op, const Problem& a, const Problem& b) {
   return std::exp(-distance / kProblemScale);
 }
 
-double variant_weight(const Operator& op, const Variant& a, const Variant& b) {
-  if (a.design != b.design) return 0;
+double variant_weight(const Operator& op, const std::optional<Variant>& first,
+                      const std::optional<Variant>& second) {
+  if (!first || !second || first->design != second->design) return 0;
+  const Variant &a = *first, &b = *second;
   const std::vector<Parameter>& parameters = op.designs[std::size_t(a.design)].params;
   double distance = 0;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
@@ -48,28 +50,11 @@ double variant_weight(const Operator& op, const Variant& a, const Variant& b) {
   return std::exp(-distance / kVariantScale);
 }
 
-template <typename Weight>
-std::vector<double> pair_weights(std::size_t count, const Weight& weight) {
-  std::vector<double> weights(count * count, 1);
-  for (std::size_t a = 0; a < count; ++a) {
-    for (std::size_t b = 0; b < a; ++b)
-      weights[a * count + b] = weights[b * count + a] = weight(a, b);
-  }
-  return weights;
-}
-
 }  // namespace
 
 LossTable estimated_losses(const FitData& data) {
-  const std::size_t problems = data.problems.size(), variants = data.variants.size();
-  const std::vector<double> near_problems =
-      pair_weights(problems, [&](std::size_t a, std::size_t b) {
-        return problem_weight(*data.op, data.problems[a], data.problems[b]);
-      });
-  const std::vector<double> near_variants =
-      pair_weights(variants, [&](std::size_t a, std::size_t b) {
-        return variant_weight(*data.op, data.variants[a], data.variants[b]);
-      });
+  const std::size_t problems = data.problems.size(), variants = data.patterns.size();
+  const DeviceLimits limits = device_of(data.gpu).limits;
   LossTable table = data.table;
   std::vector<double> sums(variants), weights(variants);
   for (std::size_t p = 0; p < problems; ++p) {
@@ -77,7 +62,7 @@ LossTable estimated_losses(const FitData& data) {
     std::ranges::fill(sums, 0);
     std::ranges::fill(weights, 0);
     for (std::size_t other = 0; other < problems; ++other) {
-      const double weight = near_problems[p * problems + other];
+      const double weight = problem_weight(*data.op, data.problems[p], data.problems[other]);
       if (weight < kLeastWeight) continue;
       for (std::size_t v = 0; v < variants; ++v) {
         if (!data.timed[other * variants + v]) continue;
@@ -85,12 +70,17 @@ LossTable estimated_losses(const FitData& data) {
         weights[v] += weight;
       }
     }
+    std::vector<std::optional<Variant>> here;  // what the patterns are at this problem
+    for (const VariantPattern& pattern : data.patterns) {
+      here.push_back(variant_of(pattern, data.problems[p].binding(), limits));
+    }
     for (std::size_t v = 0; v < variants; ++v) {
       const std::size_t place = p * variants + v;
       if (data.timed[place] || !data.table.serves(p, v)) continue;
       double sum = kPriorWeight * kUnmeasuredLoss, weight = kPriorWeight;
       for (std::size_t other = 0; other < variants; ++other) {
-        const double near = near_variants[v * variants + other];
+        if (weights[other] == 0) continue;
+        const double near = variant_weight(*data.op, here[v], here[other]);
         if (near < kLeastWeight) continue;
         sum += near * sums[other];
         weight += near * weights[other];
@@ -101,12 +91,12 @@ LossTable estimated_losses(const FitData& data) {
   return table;
 }
 
-std::vector<Variant> candidates_for_all(const FitData& data, std::size_t count) {
+std::vector<VariantPattern> candidates_for_all(const FitData& data, std::size_t count) {
   std::vector<std::size_t> all(data.problems.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
-  std::vector<Variant> chosen;
+  std::vector<VariantPattern> chosen;
   for (const std::size_t v : choose_representatives(estimated_losses(data), all, count)) {
-    chosen.push_back(data.variants[v]);
+    chosen.push_back(data.patterns[v]);
   }
   return chosen;
 }

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "family/variant.h"
+#include "family/variant_pattern.h"
 #include "fit/loss_table.h"
 
 namespace mgtune {
@@ -18,8 +18,8 @@ namespace mgtune {
 // measured, it is kUnmeasuredLoss.
 LossTable estimated_losses(const FitData& data);
 
-// At most `count` variants that are worth measuring at all problems: with the best of them at each
+// At most `count` patterns that are worth measuring at all problems: with the best of them at each
 // problem, all problems together are likely to lose least. By text.
-std::vector<Variant> candidates_for_all(const FitData& data, std::size_t count);
+std::vector<VariantPattern> candidates_for_all(const FitData& data, std::size_t count);
 
 }  // namespace mgtune

@@ -82,7 +82,7 @@ Result<FittedRules> fit_rules(const FitData& data, const FitData* held_out,
   fitted.gpu_word = document_name({gpu_word(data.gpu)});
   fitted.problems = data.problems.size();
   fitted.measurements = data.measurements;
-  fitted.candidates = data.variants.size();
+  fitted.candidates = data.patterns.size();
   fitted.leaves = tree.leaves();
   fitted.fitted = summary_of(losses_of(data, tree));
   fitted.attainable = summary_of(least_losses(data, chosen));

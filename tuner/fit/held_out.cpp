@@ -1,6 +1,6 @@
 #include "fit/held_out.h"
 
-#include <algorithm>
+#include <optional>
 #include <set>
 
 #include "selection/admission.h"
@@ -22,14 +22,13 @@ Result<HeldOut> held_out_losses(const FitData& fitted, const FitData& searched,
     double loss = searched.table.ladder[p];
     for (const std::size_t place :
          rules.leaf_of(names.values(problem, limits, rules.bytes_per_us)).ranking) {
-      const Variant& variant = rules.variants[place];
-      if (!may_serve(problem, variant, limits)) continue;
-      const auto at = std::ranges::find(searched.variants, variant);
-      const auto v = static_cast<std::size_t>(at - searched.variants.begin());
-      const bool has_time =
-          at != searched.variants.end() && searched.timed[p * searched.table.variants + v];
+      const std::optional<Variant> variant =
+          variant_of(rules.variants[place], problem.binding(), limits);
+      if (!variant || !may_serve(problem, *variant, limits)) continue;
+      const auto at = searched.measured[p].find(variant_text(*searched.op, *variant));
+      const bool has_time = at != searched.measured[p].end();
       if (!has_time) ++found.unmeasured;
-      loss = has_time ? searched.table.loss(p, v) : kUnmeasuredLoss;
+      loss = has_time ? at->second : kUnmeasuredLoss;
       break;
     }
     found.problems.push_back({problem.text(), loss, searched.table.ladder[p]});

@@ -3,9 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
+#include <optional>
+#include <set>
+#include <utility>
 
 #include "fit/measurements.h"
+#include "fit/unit_pattern.h"
 #include "selection/admission.h"
 #include "selection/failed_variants.h"
 #include "selection/gpu_similarity.h"
@@ -19,6 +24,7 @@ constexpr float kLargestLoss = 1;  // slower than twice the fastest is equally b
 // A variant that was never within this loss of the fastest is no candidate.
 constexpr double kCandidateLoss = 0.25;
 constexpr std::size_t kFewestProblems = 3;
+constexpr std::size_t kFormsOfVariant = 2;
 
 float loss_against(double best_ns, double median_ns) {
   return std::min(static_cast<float>(median_ns / best_ns - 1), kLargestLoss);
@@ -90,48 +96,94 @@ class FitDataReader {
     }
   }
 
+  std::vector<VariantPattern> patterns_at(const Measurements::Row& row) const {
+    return unit_patterns(measurements_.variants[row.variant],
+                         measurements_.problems[row.problem].binding(), limits_);
+  }
+
+  // Of the patterns that a measured variant is, the two that save most where they were measured,
+  // compared with kUnmeasuredLoss. The others say the same and were measured at fewer problems.
   void sort_candidates() {
-    std::vector<bool> is_candidate(measurements_.variants.size(), false);
+    struct Candidate {
+      VariantPattern pattern;
+      double saved = 0;
+      bool is_wanted = false;
+    };
+    data_.measured.resize(data_.problems.size());
+    std::map<std::string, Candidate> candidates;
+    std::vector<std::vector<std::map<std::string, Candidate>::iterator>> forms;  // of each variant
+    std::set<std::string> failed;
     for (const Measurements::Row& row : measurements_.rows) {
-      if (!counts(row) || problem_place_[row.problem] == kNone) continue;
+      if (!on_gpu_[row.gpu]) continue;
+      if (failed_[row.variant]) {
+        for (const VariantPattern& pattern : patterns_at(row)) {
+          failed.insert(pattern_text(*data_.op, pattern));
+        }
+      }
+      const std::size_t problem = problem_place_[row.problem];
+      if (!counts(row) || problem == kNone) continue;
       ++data_.measurements;
-      if (loss_against(best_ns_[row.problem], row.median_ns) <= kCandidateLoss) {
-        is_candidate[row.variant] = true;
+      const float loss = loss_against(best_ns_[row.problem], row.median_ns);
+      data_.measured[problem].emplace(text_of(row.variant), loss);
+      if (loss > kCandidateLoss) continue;
+      auto& same = forms.emplace_back();
+      for (VariantPattern& pattern : patterns_at(row)) {
+        std::string text = pattern_text(*data_.op, pattern);
+        const auto at = candidates.try_emplace(std::move(text)).first;
+        at->second.pattern = std::move(pattern);
+        at->second.saved += cost_of(kUnmeasuredLoss) - cost_of(loss);
+        same.push_back(at);
       }
     }
-    std::vector<std::string> texts;
-    for (const Variant& variant : measurements_.variants) {
-      texts.push_back(variant_text(*data_.op, variant));
+    for (auto& same : forms) {
+      std::erase_if(same, [&](const auto& form) { return failed.contains(form->first); });
+      std::ranges::stable_sort(same, std::greater(),
+                               [](const auto& form) { return form->second.saved; });
+      for (std::size_t i = 0; i < std::min(same.size(), kFormsOfVariant); ++i) {
+        same[i]->second.is_wanted = true;
+      }
     }
-    variant_place_.assign(texts.size(), kNone);
-    for (const std::size_t i : order_by_text(texts)) {
-      if (!is_candidate[i]) continue;
-      variant_place_[i] = data_.variants.size();
-      data_.variants.push_back(measurements_.variants[i]);
+    for (auto& [text, candidate] : candidates) {
+      if (candidate.is_wanted) data_.patterns.push_back(std::move(candidate.pattern));
     }
+  }
+
+  std::string text_of(std::size_t variant) const {
+    return variant_text(*data_.op, measurements_.variants[variant]);
+  }
+
+  // Variants that could not be built for a problem, by text.
+  std::vector<std::set<std::string>> unbuilt() const {
+    std::vector<std::set<std::string>> unbuilt(data_.problems.size());
+    for (const Measurements::Row& row : measurements_.rows) {
+      const std::size_t problem = problem_place_[row.problem];
+      if (!on_gpu_[row.gpu] || problem == kNone || row.median_ns > 0) continue;
+      unbuilt[problem].insert(text_of(row.variant));
+    }
+    return unbuilt;
   }
 
   void fill_table() {
     LossTable& table = data_.table;
-    table.variants = data_.variants.size();
-    table.losses.assign(data_.problems.size() * table.variants, -1);  // -1: no row
+    table.variants = data_.patterns.size();
+    table.losses.assign(data_.problems.size() * table.variants, kCannotServe);
     data_.timed.assign(table.losses.size(), false);
-    for (const Measurements::Row& row : measurements_.rows) {
-      const std::size_t problem = problem_place_[row.problem];
-      const std::size_t variant = variant_place_[row.variant];
-      if (!on_gpu_[row.gpu] || problem == kNone || variant == kNone) continue;
-      const std::size_t place = problem * table.variants + variant;
-      float& loss = table.losses[place];
-      data_.timed[place] = row.median_ns > 0;
-      // Without a time, it could not be built for the problem.
-      loss = row.median_ns > 0 ? loss_against(best_ns_[row.problem], row.median_ns) : kCannotServe;
-    }
+    const std::vector<std::set<std::string>> without_time = unbuilt();
     for (std::size_t p = 0; p < data_.problems.size(); ++p) {
+      const Problem& problem = data_.problems[p];
       for (std::size_t v = 0; v < table.variants; ++v) {
-        float& loss = table.losses[p * table.variants + v];
-        if (!(loss < 0)) continue;
-        const bool serves = may_serve(data_.problems[p], data_.variants[v], limits_);
-        loss = serves ? static_cast<float>(kUnmeasuredLoss) : kCannotServe;
+        const std::optional<Variant> variant =
+            variant_of(data_.patterns[v], problem.binding(), limits_);
+        if (!variant) continue;
+        const std::string text = variant_text(*data_.op, *variant);
+        const std::size_t place = p * table.variants + v;
+        const auto loss = data_.measured[p].find(text);
+        if (loss != data_.measured[p].end()) {
+          table.losses[place] = loss->second;
+          data_.timed[place] = true;
+        } else if (!without_time[p].contains(text) && may_serve(problem, *variant, limits_)) {
+          table.losses[place] = static_cast<float>(kUnmeasuredLoss);
+        }
       }
     }
   }
@@ -158,11 +210,11 @@ class FitDataReader {
 
   const Measurements measurements_;
   const DeviceLimits limits_;
-  const std::vector<bool> on_gpu_;                          // of the measurements' GPUs
-  std::vector<bool> failed_;                                // of its variants
-  std::vector<double> best_ns_;                             // of its problems
-  std::vector<std::size_t> timed_;                          // of its problems: variants with a time
-  std::vector<std::size_t> problem_place_, variant_place_;  // in the data; kNone: left out
+  const std::vector<bool> on_gpu_;          // of the measurements' GPUs
+  std::vector<bool> failed_;                // of its variants
+  std::vector<double> best_ns_;             // of its problems
+  std::vector<std::size_t> timed_;          // of its problems: variants with a time
+  std::vector<std::size_t> problem_place_;  // in the data; kNone: left out
   FitData data_;
 };
 

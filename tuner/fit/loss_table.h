@@ -1,17 +1,19 @@
-// LossTable: how much slower than the fastest variant each variant is at each problem, from which
-// rules are fitted. Plain data and pure functions.
+// LossTable: how much slower than the fastest variant the variants are at each problem, from which
+// rules are fitted. Its columns are patterns (family/variant_pattern.h), which are another variant
+// at each problem. Plain data and pure functions.
 
 #pragma once
 
 #include <cmath>
 #include <cstddef>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "core/status.h"
 #include "family/problem.h"
-#include "family/variant.h"
+#include "family/variant_pattern.h"
 #include "selection/rules.h"
 #include "store/records.h"
 #include "store/views.h"
@@ -27,7 +29,7 @@ inline constexpr double kUnmeasuredLoss = 0.5;
 inline constexpr double kUnservedLoss = 0.5;
 
 struct LossTable {
-  std::size_t variants = 0;
+  std::size_t variants = 0;   // columns
   std::vector<float> losses;  // problem by problem; NaN: the variant cannot serve the problem
   std::vector<float> ladder;  // of each problem: the loss of the default ladder, to compare with
 
@@ -55,14 +57,18 @@ struct FitData {
   const Operator* op = nullptr;
   GpuRecord gpu;
   std::vector<Problem> problems;  // sorted by text
-  std::vector<Variant> variants;  // sorted by text: those that are nearly the fastest somewhere
+  // Sorted by text, the columns of the table: those that are nearly the fastest somewhere.
+  std::vector<VariantPattern> patterns;
   LossTable table;
   std::vector<bool> timed;       // as the table's losses: whether the variant has a time there
   std::size_t measurements = 0;  // times that were used
+  // Of each problem, the loss of every variant that has a time there, by text.
+  std::vector<std::map<std::string, float>> measured;
 };
 
 // Reads the problems that have at least two timed variants. Of the methods of a problem, one
-// counts, as for tuned rows. A variant that failed on the GPU at any problem is left out.
+// counts, as for tuned rows. A variant that failed on the GPU at any problem is left out, and so is
+// the pattern that it is there.
 // not_found, with what to do, if fewer than three problems are left.
 Result<FitData> read_fit_data(const Operator& op, const GpuRecord& gpu,
                               const MeasuredRows& measured);

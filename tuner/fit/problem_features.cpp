@@ -78,7 +78,11 @@ ProblemFeatures::ProblemFeatures(const Operator& op, std::span<const Problem> pr
     }
   }
   for (const Dim* dim : dims) {
-    if (dim->kind == DimKind::fixed) add(dim->name, "");
+    if (dim->kind != DimKind::fixed) continue;
+    // The bytes of a row serve other dtypes too.
+    if (!op.dtypes.empty())
+      add(fmt::format("{} * sizeof({})", dim->name, op.dtypes.front().name), "");
+    add(dim->name, "");
   }
   for (const Dim* dim : dims) {
     if (dim->kind != DimKind::fixed) add(dim->name, "");

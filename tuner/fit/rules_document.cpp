@@ -3,7 +3,6 @@
 #include <cmath>
 #include <map>
 
-#include "core/variant_words.h"
 #include "json/json.h"
 #include "store/record_json.h"
 
@@ -31,11 +30,17 @@ Json held_out_json(const HeldOut& held_out) {
           {"problems", std::move(problems)}};
 }
 
-Json design_json(const std::string& text) {
-  const VariantWords variant = split_variant(text);
+Json pattern_json(const Operator& op, const VariantPattern& pattern) {
+  const Design& design = op.designs[static_cast<std::size_t>(pattern.design)];
   Json parameters = Json::object();
-  for (const auto& [name, value] : variant.parameters) parameters[name] = Json::of_word(value);
-  return {{"design", variant.design}, {"parameters", std::move(parameters)}};
+  for (std::size_t i = 0; i < design.params.size(); ++i) {
+    const Parameter& parameter = design.params[i];
+    const PatternValue& value = pattern.values[i];
+    parameters[parameter.name] =
+        value.expression ? Json(value.expression->text())
+                         : Json::of_word(design.scope.value_text(parameter.type, value.value));
+  }
+  return {{"design", design.name}, {"parameters", std::move(parameters)}};
 }
 
 // Numbers the variants that leaves name, in the order of the leaves.
@@ -54,7 +59,7 @@ class TreeWriter {
   Json variants() const {
     Json list = Json::array();
     for (const std::size_t variant : order_) {
-      list.push_back(design_json(variant_text(*data_.op, data_.variants[variant])));
+      list.push_back(pattern_json(*data_.op, data_.patterns[variant]));
     }
     return list;
   }

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "family/variant_pattern.h"
+
 namespace mgtune {
 namespace {
 
@@ -116,16 +118,18 @@ std::optional<Slots> default_slots(const Problem& problem, const DeviceLimits& d
   const Operator& op = *problem.op;
   const Design& design = op.designs[static_cast<std::size_t>(design_index)];
   for (const Default& rung : design.defaults) {
-    const Variant variant{design_index, rung.values};
-    Result<Slots> slots = compile_slots(problem.binding(), variant, device);
-    if (!slots.ok() || !is_admissible(op, variant, *slots)) continue;
+    const std::optional<Variant> variant =
+        variant_of({design_index, rung.values}, problem.binding(), device);
+    if (!variant) continue;
+    Result<Slots> slots = compile_slots(problem.binding(), *variant, device);
+    if (!slots.ok() || !is_admissible(op, *variant, *slots)) continue;
     for (const Dim& dim : op.dims) {
       const auto slot = static_cast<std::size_t>(dim.slot);
       (*slots)[slot] = problem.slots[slot];
     }
     (*slots)[kSlotBuildBlocksPerSm] = (*slots)[kSlotBuildMaxClusters] = 1;
     const bool runs =
-        evaluate_lets(design, Stage::launch, *slots).ok() && serves(op, variant, *slots);
+        evaluate_lets(design, Stage::launch, *slots).ok() && serves(op, *variant, *slots);
     if (runs) return *std::move(slots);
   }
   return std::nullopt;

@@ -148,8 +148,9 @@ Status add_builds(const DeviceInfo& device, const Evidence& evidence, WantedBuil
       MGTUNE_TRY(add_build(binding, pick->variant, device, builds));
     }
     if (const auto rules = rules_for(binding, device, evidence); rules != nullptr) {
-      for (const Variant& variant : rules->variants) {
-        MGTUNE_TRY(add_build(binding, variant, device, builds));
+      for (const VariantPattern& pattern : rules->variants) {
+        const std::optional<Variant> variant = variant_of(pattern, binding, device.limits);
+        if (variant) MGTUNE_TRY(add_build(binding, *variant, device, builds));
       }
     }
     const std::vector<Variant> ladder = default_ladder(binding, device.limits);

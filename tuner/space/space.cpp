@@ -79,10 +79,7 @@ Space::Space(const Operator& op, const Slots& slots, const DeviceLimits& device,
       narrowing_(std::move(narrowing)),
       defaults_(default_ladder(Binding{&op, slots}, device)) {
   Slots filled = slots;
-  filled[kSlotDeviceCc] = device.compute_capability;
-  filled[kSlotDeviceSmCount] = device.sm_count;
-  filled[kSlotDeviceMaxShared] = device.max_shared_bytes;
-  filled[kSlotDeviceL2Bytes] = device.l2_bytes;
+  set_device_slots(device, filled);
   const std::vector<Narrowing::Condition> none;
   for (std::size_t i = 0; i < op.designs.size(); ++i) {
     designs_.push_back(arrange(op.designs[i], filled, known,

@@ -205,20 +205,25 @@ class Sweep {
   // Chooses a few variants of each operator by all results that the store has of it on this GPU,
   // and evaluates them at every problem.
   Status measure_everywhere() {
-    std::map<const Operator*, std::vector<Variant>> candidates;
+    std::map<const Operator*, std::vector<VariantPattern>> candidates;
     return take_turns(std::exchange(unfinished_, {}), [&](Running& running) -> Status {
       const Problem& problem = problems_[running.index].problem;
       if (!candidates.contains(problem.op)) {
         MGTUNE_ASSIGN(candidates[problem.op], candidates_of(*problem.op));
       }
-      return running.sweep->want_too(candidates.at(problem.op));
+      std::vector<Variant> here;
+      for (const VariantPattern& pattern : candidates.at(problem.op)) {
+        const auto variant = variant_of(pattern, problem.binding(), shared_.device.limits);
+        if (variant) here.push_back(*variant);
+      }
+      return running.sweep->want_too(here);
     });
   }
 
-  Result<std::vector<Variant>> candidates_of(const Operator& op) {
+  Result<std::vector<VariantPattern>> candidates_of(const Operator& op) {
     MGTUNE_ASSIGN(const MeasuredRows measured, shared_.store.measured(op.full_name()));
     const Result<FitData> data = read_fit_data(op, gpu_record(shared_.device), measured);
-    if (!data.ok()) return std::vector<Variant>();  // there are too few problems
+    if (!data.ok()) return std::vector<VariantPattern>();  // there are too few problems
     return candidates_for_all(*data, kMeasuredEverywhere);
   }
 

@@ -23,7 +23,9 @@ std::vector<Variant> variants_of_rules(const std::string& database, const Proble
   const Slots values =
       RuleNames(*problem.op).values(problem, device.limits, bandwidth_for(device, *rules));
   for (const std::size_t place : rules->leaf_of(values).ranking) {
-    variants.push_back(rules->variants[place]);
+    const std::optional<Variant> variant =
+        variant_of(rules->variants[place], problem.binding(), device.limits);
+    if (variant) variants.push_back(*variant);
   }
   return variants;
 }

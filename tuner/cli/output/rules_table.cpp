@@ -86,7 +86,7 @@ std::string table_of(const Rules& rules) {
   }
   text += table.text() + '\n';
   for (std::size_t i = 0; i < rules.variants.size(); ++i) {
-    text += fmt::format("{:>4}  {}\n", i + 1, variant_text(*rules.op, rules.variants[i]));
+    text += fmt::format("{:>4}  {}\n", i + 1, pattern_text(*rules.op, rules.variants[i]));
   }
   return text;
 }
@@ -113,7 +113,7 @@ std::string rules_json(std::span<const Rules> rules) {
     for (const LeafRow& row : leaf_rows(one)) {
       Json variants = Json::array();
       for (const std::size_t variant : row.leaf->ranking) {
-        variants.push_back(variant_text(*one.op, one.variants[variant]));
+        variants.push_back(pattern_text(*one.op, one.variants[variant]));
       }
       leaves.push_back({{"conditions", row.conditions},
                         {"variants", std::move(variants)},

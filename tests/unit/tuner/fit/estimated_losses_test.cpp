@@ -64,16 +64,24 @@ class EstimatedLossesTest : public testing::Test {
   double true_loss_at(std::size_t p, const Variant& variant) const {
     const std::int64_t rows = data_.problems[p].slots[std::size_t(op_.dims.front().slot)];
     double best = 1;
-    for (const Variant& other : data_.variants) best = std::min(best, true_loss(rows, other));
+    for (std::size_t v = 0; v < data_.patterns.size(); ++v) {
+      best = std::min(best, true_loss(rows, variant_at(p, data_.patterns[v])));
+    }
     return (1 + true_loss(rows, variant)) / (1 + best) - 1;
   }
 
-  // The mean over the problems of the loss with the best of the variants.
-  double mean_loss(const std::vector<Variant>& chosen) const {
+  Variant variant_at(std::size_t p, const VariantPattern& pattern) const {
+    return *variant_of(pattern, data_.problems[p].binding(), device_.info().limits);
+  }
+
+  // The mean over the problems of the loss with the best of the patterns.
+  double mean_loss(const std::vector<VariantPattern>& chosen) const {
     double total = 0;
     for (std::size_t p = 0; p < data_.problems.size(); ++p) {
       double best = 1;
-      for (const Variant& variant : chosen) best = std::min(best, true_loss_at(p, variant));
+      for (const VariantPattern& pattern : chosen) {
+        best = std::min(best, true_loss_at(p, variant_at(p, pattern)));
+      }
       total += best;
     }
     return total / static_cast<double>(data_.problems.size());
@@ -89,13 +97,13 @@ TEST_F(EstimatedLossesTest, WhatWasMeasuredStaysAndTheRestIsNearTheTruth) {
   double off_before = 0, off = 0;
   std::size_t missing = 0;
   for (std::size_t p = 0; p < data_.problems.size(); ++p) {
-    for (std::size_t v = 0; v < data_.variants.size(); ++v) {
-      if (data_.timed[p * data_.variants.size() + v]) {
+    for (std::size_t v = 0; v < data_.patterns.size(); ++v) {
+      if (data_.timed[p * data_.patterns.size() + v]) {
         EXPECT_EQ(estimated.loss(p, v), data_.table.loss(p, v));
         continue;
       }
       ++missing;
-      const double truth = true_loss_at(p, data_.variants[v]);
+      const double truth = true_loss_at(p, variant_at(p, data_.patterns[v]));
       off += std::abs(estimated.loss(p, v) - truth);
       off_before += std::abs(data_.table.loss(p, v) - truth);
     }
@@ -109,11 +117,11 @@ TEST_F(EstimatedLossesTest, ChoosesFewVariantsThatAreGoodEverywhere) {
   for (const std::size_t count : {2, 3}) {
     std::vector<std::size_t> all(data_.problems.size());
     for (std::size_t p = 0; p < all.size(); ++p) all[p] = p;
-    std::vector<Variant> by_table;
+    std::vector<VariantPattern> by_table;
     for (const std::size_t v : choose_representatives(data_.table, all, count)) {
-      by_table.push_back(data_.variants[v]);
+      by_table.push_back(data_.patterns[v]);
     }
-    const std::vector<Variant> chosen = candidates_for_all(data_, count);
+    const std::vector<VariantPattern> chosen = candidates_for_all(data_, count);
     EXPECT_EQ(chosen.size(), count);
     EXPECT_LE(mean_loss(chosen), mean_loss(by_table));
     EXPECT_LT(mean_loss(chosen), count == 2 ? 0.08 : 0.05);
@@ -125,7 +133,7 @@ TEST_F(EstimatedLossesTest, OtherDtypesSayNothing) {
   other.problems.front() =
       must(bind_problem(op_, must(parse_assignments("rows=4,hidden=64,T=bf16"))));
   const LossTable estimated = estimated_losses(other);
-  for (std::size_t v = 0; v < other.variants.size(); ++v) {
+  for (std::size_t v = 0; v < other.patterns.size(); ++v) {
     if (other.timed[v] || !other.table.serves(0, v)) continue;
     // Only its own few times are left, and those of other variants are not near.
     EXPECT_NE(estimated.loss(0, v), estimated_losses(data_).loss(0, v));

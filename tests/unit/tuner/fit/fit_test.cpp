@@ -3,6 +3,7 @@
 
 #include "fit/fit.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -80,7 +81,8 @@ class FitTest : public testing::Test {
                            const DeviceLimits& limits) {
     const Problem problem = must(bind_problem(op_, must(parse_assignments(words))));
     const RuleNode& leaf = rules.leaf_of(RuleNames(op_).values(problem, limits, 1));
-    return variant_text(op_, rules.variants[leaf.ranking.front()]);
+    return variant_text(
+        op_, *variant_of(rules.variants[leaf.ranking.front()], problem.binding(), limits));
   }
 
   FakeDevice device_;
@@ -164,6 +166,42 @@ TEST_F(FitTest, HeldOutProblemsAreThoseThatTheFitDoesNotKnow) {
   EXPECT_EQ(read_back.held_out.problems, 8);
   EXPECT_DOUBLE_EQ(read_back.held_out.worst, kUnmeasuredLoss);
   EXPECT_EQ(read(fitted(rows_of_norm(op_, device_.info(), 24))).held_out.problems, 0);
+}
+
+// One thread for each four elements of a row is the best number, and another number is slower.
+// "THREADS" has the unit "hidden / 4", so what was measured at three widths serves a fourth.
+TEST_F(FitTest, WhatIsGoodInUnitsServesProblemsOfOtherSizes) {
+  std::string text = kToyNorm;
+  const std::string before = "\"launches\": [{\"kernel\": \"norm<";
+  text.insert(text.find(before), "\"units\": {\"THREADS\": \"hidden / 4\"}, ");
+  const Operator op = decode_toy("toy.norm", text);
+  MeasuredRows measured;
+  measured.gpus = {gpu_record(device_.info())};
+  measured.methods = {"", "graph"};
+  for (const int threads : {32, 64, 128, 256}) {
+    measured.variants.push_back(fmt::format("row THREADS={} VEC=4", threads));
+  }
+  for (std::uint32_t i = 0; i < 12; ++i) {
+    const int hidden = 128 << (i % 4 == 2 ? 3 : i % 4);  // never 512
+    measured.problems.push_back(
+        {op.full_name(), fmt::format("rows={} hidden={} T=f32", 100 + 7 * i, hidden)});
+    for (std::uint32_t v = 0; v < 4; ++v) {
+      const double off = std::abs(std::log2((32 << v) * 4.0 / hidden));
+      measured.rows.push_back({0, i, v, 1, 0, Outcome::ok, 1000 * (1 + 0.2 * off)});
+    }
+  }
+  const FitData data = must(read_fit_data(op, gpu_record(device_.info()), measured));
+  const FittedRules fitted = must(fit_rules(data, nullptr, "", ""));
+  EXPECT_THAT(fitted.document, HasSubstr("\"THREADS\": \"hidden / 4\""));
+  EXPECT_EQ(fitted.leaves, 1U) << fitted.document;
+  EXPECT_EQ(fitted.left_out_band.worst, 0);
+  Evidence evidence;
+  evidence.rules = {std::make_shared<const Rules>(
+      must(read_rules("norm.rules.json", must(parse_json(fitted.document)), op)))};
+  const Problem problem =
+      must(bind_problem(op, must(parse_assignments("rows=9,hidden=512,T=f32"))));
+  EXPECT_EQ(variant_text(op, select_variants(problem, device_.info(), evidence).front().variant),
+            "row THREADS=128 VEC=4");
 }
 
 TEST_F(FitTest, RulesAreOfTheDtypesThatTheyWereFittedTo) {
@@ -257,7 +295,7 @@ TEST_F(FitTest, FiftyProblemsOfFiveHundredVariantsTakeOneSecond) {
     data.table.ladder.push_back(0.2F);
     for (int v = 0; v < 500; ++v) data.table.losses.push_back(random());
   }
-  data.variants.assign(500, variant_of(op_, "row THREADS=64 VEC=4"));
+  data.patterns.assign(500, pattern_of(variant_of(op_, "row THREADS=64 VEC=4")));
   const auto start = std::chrono::steady_clock::now();
   const FittedRules rules = must(fit_rules(data, nullptr, "", ""));
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;

@@ -66,8 +66,10 @@ TEST_F(PackContentsTest, HasTheVariantsOfRules) {
   std::size_t served = 0;
   for (const TunedTableRow& row : rows(op.full_name())) {
     const Problem problem = bind_problem(op, parse_assignments(row.view.problem).value()).value();
-    for (const Variant& variant : rules.variants) {
-      if (!may_serve(problem, variant, device_of(row.view.gpu).limits)) continue;
+    const DeviceLimits limits = device_of(row.view.gpu).limits;
+    for (const VariantPattern& pattern : rules.variants) {
+      const Variant variant = *variant_of(pattern, problem.binding(), limits);
+      if (!may_serve(problem, variant, limits)) continue;
       ++served;
       EXPECT_TRUE(with.contains(op.full_name() + " " + problem.binding().text() + ": " +
                                 variant_text(op, variant)))

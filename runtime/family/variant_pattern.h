@@ -1,0 +1,56 @@
+// VariantPattern: a design with a value for each of its parameters, some of them as expressions
+// over the problem: "THREADS_PER_ROW = hidden / VEC / 2". At each problem it is one variant: of a
+// parameter with an expression, the value of its list that is nearest to the expression's. So a few
+// patterns, in the default ladder and in rules, fit problems of all sizes and dtypes. Immutable:
+// any number of threads may read one.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+#include "family/operator.h"
+#include "family/variant.h"
+#include "json/json_cursor.h"
+
+namespace mgtune {
+
+struct VariantPattern {
+  int design = 0;                    // index into Operator::designs
+  std::vector<PatternValue> values;  // one per parameter of the design, in order
+};
+
+// The variant that the pattern is at a problem with these static dims, dtypes and flags. nullopt if
+// an expression cannot be evaluated (a division by zero).
+std::optional<Variant> variant_of(const VariantPattern& pattern, const Binding& binding,
+                                  const DeviceLimits& device);
+
+// The pattern that is this variant at every problem.
+VariantPattern pattern_of(const Variant& variant);
+
+// "row THREADS_PER_ROW=hidden/VEC/2 ROWS_PER_BLOCK=1 VEC=8": for people, and as an identity.
+std::string pattern_text(const Operator& op, const VariantPattern& pattern);
+
+// The value of the list that is nearest to `wanted` as a ratio; of two that are equally near, the
+// smaller one. `values` must not be empty, and `wanted` is taken as 1 if it is less.
+std::int64_t nearest_value(const std::vector<std::int64_t>& values, std::int64_t wanted);
+
+// The order in which the parameters with expressions can be evaluated, each after those that it
+// names. nullopt if there is none, because expressions name each other.
+std::optional<std::vector<std::size_t>> evaluation_order(const Design& design,
+                                                         const std::vector<PatternValue>& values);
+
+// An expression for a parameter that is a number. invalid_argument, with file and place, if it
+// needs a let or a value that is not known when a variant is compiled.
+Result<PatternValue> decode_pattern_expression(const JsonCursor& cursor, const Design& design);
+
+// Reads a design's name and an object with a value or an expression for each parameter.
+// invalid_argument, with file and place, for what the operator does not have.
+Result<VariantPattern> decode_pattern(const JsonCursor& design, const JsonCursor& parameters,
+                                      const Operator& op);
+
+}  // namespace mgtune
