@@ -285,9 +285,8 @@ Status decode_default(const JsonCursor& cursor, Design& design) {
     }
     rung.values.push_back({value, {}});
   }
-  if (!evaluation_order(design, rung.values)) {
-    return cursor.error("the expressions of these parameters need each other");
-  }
+  const auto order = evaluation_order(design, rung.values);
+  if (!order.ok()) return cursor.error(order.status().message());
   return read_expression(cursor, kWhen, {design.scope, ValueType::boolean, Known::compiling},
                          rung.when);
 }
@@ -312,16 +311,19 @@ Status decode_units(const JsonCursor& units, Design& design) {
       return member.error(fmt::format("the values of '{}' are no integers", found->name));
     }
     MGTUNE_ASSIGN(PatternValue value, decode_pattern_expression(member, design));
-    design.units.push_back({static_cast<std::size_t>(found - design.params.begin()),
-                            *std::move(value.expression)});
+    design.units.push_back(
+        {static_cast<std::size_t>(found - design.params.begin()), *std::move(value.expression)});
   }
   for (std::size_t i = 0; i < design.units.size(); ++i) {
     for (std::size_t later = i; later < design.units.size(); ++later) {
       const Parameter& parameter = design.params[design.units[later].parameter];
       const std::span<const int> read = design.units[i].value.slots();
       if (std::ranges::find(read, parameter.slot) == read.end()) continue;
-      return members[i].error(
-          fmt::format("'{}' has a unit itself, which has to stand before this one", parameter.name));
+      if (later == i) {
+        return members[i].error(fmt::format("the unit of '{}' needs itself", parameter.name));
+      }
+      return members[i].error(fmt::format(
+          "'{}' has a unit itself, which has to stand before this one", parameter.name));
     }
   }
   return {};

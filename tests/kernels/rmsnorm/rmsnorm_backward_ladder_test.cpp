@@ -25,7 +25,6 @@ TEST(RmsnormBackwardLadder, ServesEverySizeDTypeStrideAndAlignment) {
   for (const char* name : {"rmsnorm.backward", "rmsnorm.add_backward"}) {
     const Operator& op = rmsnorm_backward_operator(name);
     const std::string stride = op.name == "backward" ? "x_stride" : "s_stride";
-    const std::vector<Variant> ladder = all_defaults(op);
     for (const char* dtypes : {"T=f32", "T=bf16", "T=f16,W=f32"}) {
       for (const std::int64_t hidden : sizes) {
         for (const std::int64_t more : {0, 1}) {
@@ -34,7 +33,7 @@ TEST(RmsnormBackwardLadder, ServesEverySizeDTypeStrideAndAlignment) {
                 problem_of(op, "rows=3,hidden=" + std::to_string(hidden) + "," + stride + "=" +
                                    std::to_string(hidden + more) + "," + dtypes + dw);
             for (const DeviceLimits& limits : {oldest, newest}) {
-              EXPECT_TRUE(std::ranges::any_of(ladder,
+              EXPECT_TRUE(std::ranges::any_of(default_ladder(problem.binding(), limits),
                                               [&](const Variant& variant) {
                                                 return may_serve(problem, variant, limits) &&
                                                        accepts_any_pointer(problem, variant,
