@@ -285,9 +285,8 @@ Status decode_default(const JsonCursor& cursor, Design& design) {
     }
     rung.values.push_back({value, {}});
   }
-  if (!evaluation_order(design, rung.values)) {
-    return cursor.error("the expressions of these parameters need each other");
-  }
+  const auto order = evaluation_order(design, rung.values);
+  if (!order.ok()) return cursor.error(order.status().message());
   return read_expression(cursor, kWhen, {design.scope, ValueType::boolean, Known::compiling},
                          rung.when);
 }
@@ -320,6 +319,9 @@ Status decode_units(const JsonCursor& units, Design& design) {
       const Parameter& parameter = design.params[design.units[later].parameter];
       const std::span<const int> read = design.units[i].value.slots();
       if (std::ranges::find(read, parameter.slot) == read.end()) continue;
+      if (later == i) {
+        return members[i].error(fmt::format("the unit of '{}' needs itself", parameter.name));
+      }
       return members[i].error(fmt::format(
           "'{}' has a unit itself, which has to stand before this one", parameter.name));
     }

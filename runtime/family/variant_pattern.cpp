@@ -1,8 +1,10 @@
 #include "family/variant_pattern.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/text.h"
 #include "family/decode.h"
@@ -12,6 +14,26 @@ namespace {
 
 bool reads_parameter(const Expression& expression, const Parameter& parameter) {
   return std::ranges::find(expression.slots(), parameter.slot) != expression.slots().end();
+}
+
+// `pending` are parameters of which each reads another one or itself.
+template <class Reads>
+Status need_each_other(const Design& design, std::vector<std::size_t> pending, const Reads& reads) {
+  // Those that no other one reads only wait for the circle.
+  const auto only_waits = [&](std::size_t one) {
+    return std::ranges::none_of(pending, [&](std::size_t other) { return reads(other, one); });
+  };
+  for (;;) {
+    const auto waiting = std::ranges::find_if(pending, only_waits);
+    if (waiting == pending.end()) break;
+    pending.erase(waiting);
+  }
+  std::vector<std::string> names;
+  for (const std::size_t i : pending) names.push_back(design.params[i].name);
+  return Status(StatusCode::invalid_argument,
+                names.size() == 1 ? fmt::format("the expression of {} needs itself", names.front())
+                                  : fmt::format("the expressions of {} need each other",
+                                                fmt::join(names, " and ")));
 }
 
 std::string without_spaces(std::string text) {
@@ -49,20 +71,20 @@ std::int64_t nearest_value(const std::vector<std::int64_t>& values, std::int64_t
   return square <= static_cast<double>(*below) * static_cast<double>(*above) ? *below : *above;
 }
 
-std::optional<std::vector<std::size_t>> evaluation_order(const Design& design,
-                                                         const std::vector<PatternValue>& values) {
+Result<std::vector<std::size_t>> evaluation_order(const Design& design,
+                                                  const std::vector<PatternValue>& values) {
   std::vector<std::size_t> pending, order;
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (values[i].expression) pending.push_back(i);
   }
+  const auto reads = [&](std::size_t one, std::size_t other) {
+    return reads_parameter(*values[one].expression, design.params[other]);
+  };
   while (!pending.empty()) {
-    const auto waits_for_none = [&](std::size_t one) {
-      return std::ranges::none_of(pending, [&](std::size_t other) {
-        return reads_parameter(*values[one].expression, design.params[other]);
-      });
-    };
-    const auto next = std::ranges::find_if(pending, waits_for_none);
-    if (next == pending.end()) return std::nullopt;
+    const auto next = std::ranges::find_if(pending, [&](std::size_t one) {
+      return std::ranges::none_of(pending, [&](std::size_t other) { return reads(one, other); });
+    });
+    if (next == pending.end()) return need_each_other(design, std::move(pending), reads);
     order.push_back(*next);
     pending.erase(next);
   }
@@ -75,7 +97,7 @@ std::optional<Variant> variant_of(const VariantPattern& pattern, const Binding& 
   Variant variant{pattern.design, {}};
   for (const PatternValue& value : pattern.values) variant.values.push_back(value.value);
   const auto order = evaluation_order(design, pattern.values);
-  if (!order) return std::nullopt;
+  if (!order.ok()) return std::nullopt;
   if (order->empty()) return variant;
   Slots slots = binding.slots;
   slots.resize(design.scope.size());
@@ -155,9 +177,8 @@ Result<VariantPattern> decode_pattern(const JsonCursor& design, const JsonCursor
     return member.error(fmt::format("'{}' is not a parameter of '{}'{}", member.key(), name,
                                     did_you_mean(member.key(), found->params, &Parameter::name)));
   }
-  if (!evaluation_order(*found, pattern.values)) {
-    return parameters.error("the expressions of these parameters need each other");
-  }
+  const auto order = evaluation_order(*found, pattern.values);
+  if (!order.ok()) return parameters.error(order.status().message());
   return pattern;
 }
 

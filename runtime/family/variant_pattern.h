@@ -40,9 +40,9 @@ std::string pattern_text(const Operator& op, const VariantPattern& pattern);
 std::int64_t nearest_value(const std::vector<std::int64_t>& values, std::int64_t wanted);
 
 // The order in which the parameters with expressions can be evaluated, each after those that it
-// names. nullopt if there is none, because expressions name each other.
-std::optional<std::vector<std::size_t>> evaluation_order(const Design& design,
-                                                         const std::vector<PatternValue>& values);
+// names. invalid_argument, with their names, if expressions need each other.
+Result<std::vector<std::size_t>> evaluation_order(const Design& design,
+                                                  const std::vector<PatternValue>& values);
 
 // An expression for a parameter that is a number. invalid_argument, with file and place, if it
 // needs a let or a value that is not known when a variant is compiled.

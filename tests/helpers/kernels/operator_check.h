@@ -26,6 +26,7 @@
 #include "space/space.h"
 #include "system/file_system.h"
 #include "tests/helpers/all_variants.h"
+#include "tests/helpers/kernels/ladders.h"
 #include "tests/helpers/test_folder.h"
 
 namespace mgtune {
@@ -150,7 +151,7 @@ class OperatorCheck {
 
  private:
   std::vector<Variant> choose(const std::vector<Problem>& problems, std::size_t samples) const {
-    std::vector<Variant> chosen = all_defaults(op_), others;
+    std::vector<Variant> chosen = ladders_of(problems, device_->info().limits), others;
     for (const Problem& problem : problems) {
       for (const Variant& variant : all_variants(Space(problem, device_->info().limits))) {
         const auto known = [&](const auto& list) {

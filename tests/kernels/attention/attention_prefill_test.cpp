@@ -84,7 +84,7 @@ TEST(AttentionPrefillLadder, TakesTheLargestTilesThatFitTwiceOnAnSm) {
   };
   EXPECT_EQ(first(64, kH200), (MmaSync{128, 64, 4, 3, true, false, "mma", "seldom", 2}.text()));
   EXPECT_EQ(first(128, kH200), rung(128, 64, 4, 2, 2));
-  EXPECT_EQ(first(256, kH200), rung(64, 64, 4, 1, 2));
+  EXPECT_EQ(first(256, kH200), rung(128, 64, 8, 1, 1));
   EXPECT_EQ(first(128, kA100), rung(128, 64, 4, 1, 2));
   EXPECT_EQ(first(256, kA100), rung(128, 64, 8, 1, 1));
   EXPECT_EQ(first(64, kL4), rung(128, 64, 4, 2, 2));

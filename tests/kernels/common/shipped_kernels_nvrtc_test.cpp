@@ -20,6 +20,7 @@
 #include "family/catalog.h"
 #include "family/problem.h"
 #include "family/source_tree.h"
+#include "family/variant_pattern.h"
 #include "plan/problem_set.h"
 #include "search/search.h"
 #include "space/space.h"
@@ -210,29 +211,51 @@ bool has_what_is_required(const Operator& op, const Problem& problem, const Vari
   });
 }
 
-// Each rung at the first problem that it serves; in the long lane at the first of two dtypes, for
-// the architectures of the short lane.
+// What the ladder is made of: a pattern of a design, and the variants that it is at the problems.
+VariantPattern pattern_of_rung(const Operator& op, std::size_t design, std::size_t rung) {
+  return {static_cast<int>(design), op.designs[design].defaults[rung].values};
+}
+
+// Whether the rung is a variant at some problem that the limits admit.
+bool serves_any(const VariantPattern& rung, const std::vector<Problem>& problems,
+                const DeviceLimits& limits) {
+  return std::ranges::any_of(problems, [&](const Problem& problem) {
+    const auto variant = variant_of(rung, problem.binding(), limits);
+    return variant && Space(problem, limits).admits(*variant);
+  });
+}
+
+// Each variant of a rung at the first problem that it serves; in the long lane at the first of two
+// dtypes, for the architectures of the short lane.
+void add_rung(const VariantPattern& rung, const std::vector<Problem>& problems,
+              const Target& target, Kernels& kernels) {
+  const std::size_t most = target.is_in_short_lane ? in_long_lane<std::size_t>(2, 1) : 1;
+  std::map<std::string, std::set<std::string>> dtypes_done;  // by variant
+  for (const Problem& problem : problems) {
+    const auto variant = variant_of(rung, problem.binding(), target.limits);
+    if (!variant) continue;
+    std::set<std::string>& done = dtypes_done[variant_text(*problem.op, *variant)];
+    const std::string text = problem.text();
+    const std::string dtypes = text.substr(std::min(text.find("T="), text.size()));
+    if (done.size() >= most || done.contains(dtypes)) continue;
+    if (!Space(problem, target.limits).admits(*variant)) continue;
+    done.insert(dtypes);
+    add(problem, *variant, target, kernels);
+  }
+}
+
 void add_ladder(const Operator& op, const std::vector<Problem>& problems, const Target& target,
                 Kernels& kernels) {
-  for (const Variant& rung : all_defaults(op)) {
-    std::set<std::string> dtypes_done;
-    for (const Problem& problem : problems) {
-      const std::string text = problem.text();
-      const std::size_t dtype = text.find("T=");
-      const std::string key = text.substr(std::min(dtype, text.size()));
-      if (dtypes_done.contains(key)) continue;
-      const std::size_t dtypes = target.is_in_short_lane ? in_long_lane<std::size_t>(2, 1) : 1;
-      if (dtypes_done.size() >= dtypes) break;
-      if (!Space(problem, target.limits).admits(rung)) continue;
-      dtypes_done.insert(key);
-      add(problem, rung, target, kernels);
-    }
-    const bool is_for_larger = std::ranges::any_of(problems, [&](const Problem& problem) {
-      return Space(problem, kH200).admits(rung);  // what shared memory and registers hold there
-    });
-    if (!is_for_larger && has_what_is_required(op, problems.front(), rung, target)) {
-      EXPECT_FALSE(dtypes_done.empty())
-          << variant_text(op, rung) << " serves none of the test's problems on " << target.arch;
+  for (std::size_t design = 0; design < op.designs.size(); ++design) {
+    for (std::size_t i = 0; i < op.designs[design].defaults.size(); ++i) {
+      const VariantPattern rung = pattern_of_rung(op, design, i);
+      add_rung(rung, problems, target, kernels);
+      // Shared memory and registers of an H200 hold what those of the target may not.
+      const auto first = variant_of(rung, problems.front().binding(), target.limits);
+      if (serves_any(rung, problems, kH200) || !first) continue;
+      if (!has_what_is_required(op, problems.front(), *first, target)) continue;
+      EXPECT_TRUE(serves_any(rung, problems, target.limits))
+          << pattern_text(op, rung) << " serves none of the test's problems on " << target.arch;
     }
   }
 }
@@ -245,7 +268,7 @@ void add_sample(const std::vector<Problem>& problems, const Target& target, std:
     const Space space(problem, target.limits);
     const auto search = make_search("random", space, i + 1).value();
     // The ladder comes first.
-    for (std::size_t skipped = 0; skipped < all_defaults(*problem.op).size(); ++skipped) {
+    for (std::size_t skipped = 0; skipped < space.ladder().size(); ++skipped) {
       if (!search->next()) break;
     }
     const auto variant = search->next();

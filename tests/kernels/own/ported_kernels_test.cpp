@@ -25,6 +25,10 @@ class PortedKernelsTest : public CheckerTest {
     bind(op_->emulation_problems.front());
   }
 
+  std::string first_rung() const {
+    return variant_text(*op_, default_ladder(problem_.binding(), device_->info().limits).front());
+  }
+
   // Checks every `step`-th admissible variant.
   int check_variants(std::size_t step) {
     int checked = 0;
@@ -54,7 +58,7 @@ TEST_F(PortedKernelsTest, PointsInAPolygon) {
 TEST_F(PortedKernelsTest, AConstantThatNobodyFillsIsNoticed) {
   use_family("convolution");
   op_->designs[0].constants.clear();
-  expect_wrong(variant_text(*op_, all_defaults(*op_).front()), "output");
+  expect_wrong(first_rung(), "output");
 }
 
 TEST_F(PortedKernelsTest, AConstantThatIsTooSmallIsRefusedWhenItIsLoaded) {
@@ -63,7 +67,7 @@ TEST_F(PortedKernelsTest, AConstantThatIsTooSmallIsRefusedWhenItIsLoaded) {
   sources.files["pnpoly.cu"] =
       replaced(sources.files["pnpoly.cu"], "d_vertices[VERTICES]", "d_vertices[VERTICES - 1]");
   op_->sources = std::make_shared<const SourceTree>(std::move(sources));
-  const Status status = load(variant_text(*op_, all_defaults(*op_).front())).status();
+  const Status status = load(first_rung()).status();
   EXPECT_EQ(status.code(), StatusCode::unsupported);
   EXPECT_EQ(status.message(),
             "tensor 'polygon' does not fit into the constant d_vertices: it has 96 bytes, and the "

@@ -6,10 +6,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "selection/admission.h"
+#include "tests/helpers/gpu_limits.h"
 #include "tests/helpers/kernels/rmsnorm_backward.h"
 
 namespace mgtune {
@@ -25,7 +27,6 @@ TEST(RmsnormBackwardLadder, ServesEverySizeDTypeStrideAndAlignment) {
   for (const char* name : {"rmsnorm.backward", "rmsnorm.add_backward"}) {
     const Operator& op = rmsnorm_backward_operator(name);
     const std::string stride = op.name == "backward" ? "x_stride" : "s_stride";
-    const std::vector<Variant> ladder = all_defaults(op);
     for (const char* dtypes : {"T=f32", "T=bf16", "T=f16,W=f32"}) {
       for (const std::int64_t hidden : sizes) {
         for (const std::int64_t more : {0, 1}) {
@@ -34,7 +35,7 @@ TEST(RmsnormBackwardLadder, ServesEverySizeDTypeStrideAndAlignment) {
                 problem_of(op, "rows=3,hidden=" + std::to_string(hidden) + "," + stride + "=" +
                                    std::to_string(hidden + more) + "," + dtypes + dw);
             for (const DeviceLimits& limits : {oldest, newest}) {
-              EXPECT_TRUE(std::ranges::any_of(ladder,
+              EXPECT_TRUE(std::ranges::any_of(default_ladder(problem.binding(), limits),
                                               [&](const Variant& variant) {
                                                 return may_serve(problem, variant, limits) &&
                                                        accepts_any_pointer(problem, variant,
@@ -49,69 +50,58 @@ TEST(RmsnormBackwardLadder, ServesEverySizeDTypeStrideAndAlignment) {
   }
 }
 
-// On an H200 an SM wants 30 KiB of a stage on their way: rows at once by what a row has.
-TEST(RmsnormBackwardLadder, BeginsWithWhatBringsEnoughBytesOnTheirWay) {
+std::string first_backward_rung(const std::string& words, const DeviceLimits& gpu) {
   const Operator& op = rmsnorm_backward_operator("rmsnorm.backward");
-  const DeviceLimits h200{90, 132, 232448, 60 << 20};
-  const auto first_on = [&](const DeviceLimits& gpu, const std::string& words) -> std::string {
-    const Problem problem = problem_of(op, words);
-    for (const Variant& variant : default_ladder(problem.binding(), gpu)) {
-      if (may_serve(problem, variant, gpu)) return variant_text(op, variant);
+  const Problem problem = problem_of(op, words);
+  for (const Variant& variant : default_ladder(problem.binding(), gpu)) {
+    if (may_serve(problem, variant, gpu)) return variant_text(op, variant);
+  }
+  return "none";
+}
+
+std::int64_t backward_number(const std::string& text, const std::string& name) {
+  const std::size_t at = text.find(" " + name + "=");
+  EXPECT_NE(at, std::string::npos) << text;
+  return at == std::string::npos ? 0 : std::atoll(text.c_str() + at + name.size() + 2);
+}
+
+TEST(RmsnormBackwardLadder, BringsAnEighthOfSharedMemoryOnItsWay) {
+  for (const std::int64_t hidden : {128, 512, 1024, 1536, 2048, 3072, 4096, 5120, 6144}) {
+    const std::string words = fmt::format("rows=8192,hidden={},T=bf16,dw=true", hidden);
+    const std::string text = first_backward_rung(words, kH200);
+    EXPECT_THAT(text, testing::StartsWith("persistent "));
+    const std::int64_t bytes = backward_number(text, "ROWS_PER_BLOCK") *
+                               backward_number(text, "BLOCKS_PER_SM") * 2 * hidden * 2;
+    EXPECT_GE(bytes * 8, kH200.max_shared_bytes) << words << ": " << text;
+    EXPECT_LE(bytes * 4, kH200.max_shared_bytes) << words << ": " << text;
+  }
+}
+
+TEST(RmsnormBackwardLadder, SpreadsWideRowsOverMoreBlocksTheWiderTheyAre) {
+  std::int64_t before = 0;
+  for (const std::int64_t hidden : {8192, 12288, 16384, 24576, 32768, 65536, 131072}) {
+    for (const char* dw : {"", ",dw=true"}) {
+      const std::string text =
+          first_backward_rung(fmt::format("rows=512,hidden={},T=bf16{}", hidden, dw), kH200);
+      EXPECT_THAT(text, testing::StartsWith("cluster ")) << hidden << dw;
+      EXPECT_GE(backward_number(text, "CLUSTER"), before) << text;
+      before = backward_number(text, "CLUSTER");
     }
-    return "none";
-  };
-  const auto first = [&](const std::string& words) {
-    return first_on(h200, "rows=512,hidden=" + words + ",dw=true");
-  };
-  using testing::AllOf;
-  using testing::HasSubstr;
-  using testing::StartsWith;
-  const auto persistent = [](int threads, int rows, int blocks) {
-    return AllOf(
-        StartsWith(fmt::format("persistent THREADS_PER_ROW={} ROWS_PER_BLOCK={} ", threads, rows)),
-        HasSubstr(fmt::format("BLOCKS_PER_SM={} ", blocks)));
-  };
-  const auto cluster = [](int threads, int rows, int stages, int blocks) {
-    return StartsWith(fmt::format("cluster THREADS={} VEC=8 ROWS_AT_ONCE={} STAGES={} CLUSTER={} ",
-                                  threads, rows, stages, blocks));
-  };
-  EXPECT_THAT(first("50,T=bf16"), persistent(32, 4, 4));
-  EXPECT_THAT(first("128,T=bf16"), persistent(16, 16, 3));
-  EXPECT_THAT(first("512,T=bf16"), persistent(32, 8, 2));
-  EXPECT_THAT(first("1024,T=bf16"), persistent(64, 8, 1));
-  EXPECT_THAT(first("1536,T=bf16"), persistent(64, 3, 2));
-  EXPECT_THAT(first("2048,T=bf16"), persistent(128, 4, 1));
-  EXPECT_THAT(first("3072,T=bf16"), persistent(128, 3, 1));
-  EXPECT_THAT(first("4096,T=bf16"), persistent(256, 2, 1));
-  EXPECT_THAT(first("6144,T=bf16"), persistent(256, 2, 1));
-  EXPECT_THAT(first("8192,T=bf16"), cluster(512, 2, 3, 2));
-  EXPECT_THAT(first("9216,T=bf16"), cluster(256, 2, 3, 2));
-  EXPECT_THAT(first("12288,T=bf16"), cluster(512, 2, 3, 2));
-  EXPECT_THAT(first("16384,T=bf16"), cluster(512, 1, 4, 2));
-  EXPECT_THAT(first("24576,T=bf16"), cluster(512, 1, 4, 2));
-  EXPECT_THAT(first("28672,T=bf16"), cluster(512, 1, 4, 4));
-  EXPECT_THAT(first("32768,T=bf16"), cluster(128, 1, 3, 16));
-  EXPECT_THAT(first("40960,T=bf16"), cluster(128, 1, 3, 16));
-  EXPECT_THAT(first("65536,T=bf16"), cluster(128, 1, 3, 16));
-  EXPECT_THAT(first("131072,T=bf16"), cluster(256, 1, 3, 16));
-  EXPECT_THAT(first("65537,T=bf16"), StartsWith("two_pass"));
-  EXPECT_THAT(first("1024,T=f32"), persistent(128, 4, 1));
-  EXPECT_THAT(first("4096,T=f32"), persistent(512, 2, 1));
-  // Without dw a thread has registers for more.
-  const auto without_dw = [&](const std::string& words) {
-    return first_on(h200, "rows=8192,hidden=" + words);
-  };
-  EXPECT_THAT(without_dw("2048,T=bf16"), persistent(256, 4, 1));
-  EXPECT_THAT(without_dw("5120,T=bf16"), persistent(512, 2, 1));
-  EXPECT_THAT(without_dw("8192,T=bf16"), cluster(512, 1, 3, 2));
-  EXPECT_THAT(without_dw("8200,T=bf16"), persistent(512, 2, 1));
-  EXPECT_THAT(without_dw("16384,T=bf16"), cluster(512, 1, 4, 2));
-  // sm_75 has no copies into shared memory: 16 bytes a load all the same.
-  const DeviceLimits t4{75, 40, 65536, 4 << 20};
-  EXPECT_THAT(first_on(t4, "rows=8192,hidden=4096,T=f16,dw=true"),
-              StartsWith("persistent THREADS_PER_ROW=256 ROWS_PER_BLOCK=1 VEC=8"));
-  EXPECT_THAT(first_on(t4, "rows=8192,hidden=1024,T=f16,dw=true"),
-              StartsWith("persistent THREADS_PER_ROW=128 ROWS_PER_BLOCK=1 VEC=8"));
+  }
+  EXPECT_EQ(before, 16);
+  EXPECT_THAT(first_backward_rung("rows=512,hidden=65537,T=bf16,dw=true", kH200),
+              testing::StartsWith("two_pass "))
+      << "no slices of 16 bytes";
+}
+
+// sm_75 has no copies into shared memory: 16 bytes a load all the same.
+TEST(RmsnormBackwardLadder, LoadsWholeVectorsOnTheOldestArchitecture) {
+  for (const char* hidden : {"1024", "4096"}) {
+    const std::string text =
+        first_backward_rung("rows=8192,T=f16,dw=true,hidden=" + std::string(hidden), kT4);
+    EXPECT_THAT(text, testing::StartsWith("persistent "));
+    EXPECT_EQ(backward_number(text, "VEC"), 8) << text;
+  }
 }
 
 }  // namespace

@@ -36,7 +36,9 @@ std::vector<Variant> choose(const Device& device, const Problem& problem, std::s
     chosen.push_back(variant);
     --left;
   };
-  for (const Variant& rung : all_defaults(op)) take(rung, rungs);
+  for (const Variant& rung : default_ladder(problem.binding(), device.info().limits)) {
+    take(rung, rungs);
+  }
   std::vector<Variant> space = all_variants(Space(problem, device.info().limits));
   std::mt19937 random(static_cast<std::uint32_t>(problem.dim("hidden")));
   std::ranges::shuffle(space, random);

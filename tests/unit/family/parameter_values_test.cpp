@@ -51,7 +51,7 @@ TEST(ParameterValuesTest, VariantsHaveThemAsTextAndAsMacros) {
   EXPECT_EQ(*macro_definitions(op, variant, slots),
             (std::vector<MacroDefinition>{{"SCALE_BY", "-1e-05"}, {"LOAD_AS", "plain"}}));
   EXPECT_EQ(*kernel_names(op, variant, slots), std::vector<std::string>{"values<-1e-05f>"});
-  EXPECT_EQ(variant_text(op, all_defaults(op).front()), "flat SCALE=1.0 LOAD=plain");
+  EXPECT_EQ(variant_text(op, default_ladder(binding, kH200).front()), "flat SCALE=1.0 LOAD=plain");
 }
 
 TEST(ParameterValuesTest, ExpressionsCompareThem) {
