@@ -29,6 +29,7 @@ Status need_each_other(const Design& design, std::vector<std::size_t> pending, c
     pending.erase(waiting);
   }
   std::vector<std::string> names;
+  names.reserve(pending.size());
   for (const std::size_t i : pending) names.push_back(design.params[i].name);
   return Status(StatusCode::invalid_argument,
                 names.size() == 1 ? fmt::format("the expression of {} needs itself", names.front())

@@ -23,12 +23,12 @@ std::string scaled_text(const std::string& unit, int exponent) {
 // The exponent e with value ~ unit * 2^e, if one gives exactly this value of the list.
 std::optional<Expression> in_units(const Design& design, const Unit& unit, std::int64_t value,
                                    const Slots& slots) {
-  constexpr int kMostDoublings = 30;
+  constexpr int kLargestExponent = 30;
   const Result<std::int64_t> size = unit.value.evaluate(slots);
   if (!size.ok() || *size < 1 || value < 1) return std::nullopt;
   const double ratio = std::log2(static_cast<double>(value) / static_cast<double>(*size));
   const auto exponent = static_cast<int>(std::lround(ratio));
-  if (std::abs(exponent) > kMostDoublings) return std::nullopt;
+  if (std::abs(exponent) > kLargestExponent) return std::nullopt;
   Result<Expression> scaled =
       Expression::parse(scaled_text(unit.value.text(), exponent), design.scope, ValueType::integer);
   if (!scaled.ok()) return std::nullopt;

@@ -42,8 +42,8 @@ Status WorkerChannel::serve_each(
     const std::function<void(const WorkRequest&)>& look_ahead) {
   MGTUNE_ASSIGN(const std::unique_ptr<RequestReader> reader,
                 RequestReader::start(requests_.get(), look_ahead));
-  using Clock = RequestReader::Clock;
-  Clock::time_point replied = Clock::now();
+  using ReaderClock = RequestReader::Clock;
+  ReaderClock::time_point replied = ReaderClock::now();
   while (true) {
     MGTUNE_ASSIGN(const std::optional<RequestReader::Arrived> arrived, reader->next());
     if (!arrived) return {};
@@ -53,8 +53,8 @@ Status WorkerChannel::serve_each(
     reply.id = request.id;
     Status status = handle(request, reply);
     if (!status.ok()) put_failure(status, reply);
-    const Clock::time_point begun = std::max(replied, arrived->at);
-    replied = Clock::now();
+    const ReaderClock::time_point begun = std::max(replied, arrived->at);
+    replied = ReaderClock::now();
     if (reply.seconds) {
       reply.seconds->all = std::chrono::duration<double>(replied - begun).count();
     }
