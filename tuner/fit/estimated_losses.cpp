@@ -1,9 +1,11 @@
 #include "fit/estimated_losses.h"
 
 #include <cmath>
-#include <numeric>
+#include <cstddef>
+#include <optional>
+#include <vector>
 
-#include "fit/representatives.h"
+#include "family/variant_pattern.h"
 #include "selection/evidence.h"
 #include "selection/gpu_similarity.h"
 
@@ -89,16 +91,6 @@ LossTable estimated_losses(const FitData& data) {
     }
   }
   return table;
-}
-
-std::vector<VariantPattern> candidates_for_all(const FitData& data, std::size_t count) {
-  std::vector<std::size_t> all(data.problems.size());
-  std::iota(all.begin(), all.end(), std::size_t{0});
-  std::vector<VariantPattern> chosen;
-  for (const std::size_t v : choose_representatives(estimated_losses(data), all, count)) {
-    chosen.push_back(data.patterns[v]);
-  }
-  return chosen;
 }
 
 }  // namespace mgtune

@@ -28,6 +28,9 @@ inline constexpr double kUnmeasuredLoss = 0.5;
 // serves it, but rules should not depend on how good that is.
 inline constexpr double kUnservedLoss = 0.5;
 
+// A variant that was never within this loss of the fastest is no candidate for rules.
+inline constexpr double kCandidateLoss = 0.25;
+
 struct LossTable {
   std::size_t variants = 0;   // columns
   std::vector<float> losses;  // problem by problem; NaN: the variant cannot serve the problem

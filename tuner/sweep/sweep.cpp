@@ -9,7 +9,7 @@
 
 #include "compile/compile_worker.h"
 #include "device/device_lock.h"
-#include "fit/estimated_losses.h"
+#include "fit/candidates.h"
 #include "selection/gpu_similarity.h"
 #include "selection/variant_selection.h"
 #include "sweep/problem_sweep.h"
@@ -29,11 +29,13 @@ constexpr std::chrono::seconds kCompileDeadline{150};
 constexpr std::chrono::seconds kMeasureDeadline{20};
 // After 20 s the cpu device itself ends a launch, and its message says where each thread is.
 constexpr std::chrono::seconds kEmulatedDeadline{30};
-// How often a sweep for rules chooses variants to measure at all problems, and how many. The times
-// of the first choice make the second one better. More than rules may name, because the estimates
-// that they are chosen by are wrong here and there.
-constexpr int kRoundsForRules = 2;
-constexpr std::size_t kMeasuredEverywhere = 24;
+
+// How often a sweep for rules chooses candidates, how many, and how many of them it measures at one
+// problem. The times of each choice make the next one better. There are more candidates than rules
+// may name, because the estimates that they are chosen by are wrong here and there.
+constexpr int kRoundsForRules = 3;
+constexpr std::size_t kCandidates = 64;
+constexpr std::size_t kCandidatesPerProblem = 16;
 
 constexpr std::chrono::seconds kLongest = std::chrono::hours(24);
 
@@ -94,7 +96,7 @@ class Sweep {
       return {};
     }));
     if (shared_.options.for_rules) {
-      for (int round = 0; round < kRoundsForRules; ++round) MGTUNE_TRY(measure_everywhere());
+      for (int round = 0; round < kRoundsForRules; ++round) MGTUNE_TRY(measure_candidates());
     }
     for (const Running& unfinished : unfinished_) {
       MGTUNE_TRY(note_end(unfinished.index, *unfinished.sweep));
@@ -202,29 +204,29 @@ class Sweep {
     return {};
   }
 
-  // Chooses a few variants of each operator by all results that the store has of it on this GPU,
-  // and evaluates them at every problem.
-  Status measure_everywhere() {
-    std::map<const Operator*, std::vector<VariantPattern>> candidates;
+  // Chooses candidates for the rules of each operator by all results that the store has of it on
+  // this GPU, and evaluates them at the problems where they are promising.
+  Status measure_candidates() {
+    std::map<const Operator*, Candidates> candidates;
     return take_turns(std::exchange(unfinished_, {}), [&](Running& running) -> Status {
       const Problem& problem = problems_[running.index].problem;
       if (!candidates.contains(problem.op)) {
         MGTUNE_ASSIGN(candidates[problem.op], candidates_of(*problem.op));
       }
       std::vector<Variant> here;
-      for (const VariantPattern& pattern : candidates.at(problem.op)) {
-        const auto variant = variant_of(pattern, problem.binding(), shared_.device.limits);
+      for (const VariantPattern* pattern : candidates.at(problem.op).at(problem)) {
+        const auto variant = variant_of(*pattern, problem.binding(), shared_.device.limits);
         if (variant) here.push_back(*variant);
       }
       return running.sweep->want_too(here);
     });
   }
 
-  Result<std::vector<VariantPattern>> candidates_of(const Operator& op) {
+  Result<Candidates> candidates_of(const Operator& op) {
     MGTUNE_ASSIGN(const MeasuredRows measured, shared_.store.measured(op.full_name()));
     const Result<FitData> data = read_fit_data(op, gpu_record(shared_.device), measured);
-    if (!data.ok()) return std::vector<VariantPattern>();  // there are too few problems
-    return candidates_for_all(*data, kMeasuredEverywhere);
+    if (!data.ok()) return Candidates();  // there are too few problems
+    return choose_candidates(*data, kCandidates, kCandidatesPerProblem);
   }
 
   // Adds to the summary why the problem ended, if its target was reached, if the search found no

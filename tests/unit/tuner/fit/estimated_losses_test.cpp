@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "fit/candidates.h"
 #include "fit/representatives.h"
 #include "selection/gpu_similarity.h"
 #include "tests/helpers/operators/toy_operators.h"
@@ -121,11 +122,39 @@ TEST_F(EstimatedLossesTest, ChoosesFewVariantsThatAreGoodEverywhere) {
     for (const std::size_t v : choose_representatives(data_.table, all, count)) {
       by_table.push_back(data_.patterns[v]);
     }
-    const std::vector<VariantPattern> chosen = candidates_for_all(data_, count);
+    const std::vector<VariantPattern> chosen = choose_candidates(data_, count, 1).patterns;
     EXPECT_EQ(chosen.size(), count);
     EXPECT_LE(mean_loss(chosen), mean_loss(by_table));
     EXPECT_LT(mean_loss(chosen), count == 2 ? 0.08 : 0.05);
   }
+}
+
+TEST_F(EstimatedLossesTest, MeasuresWhatIsPromisingAndHasNoTime) {
+  const std::size_t per_problem = 3;
+  const Candidates candidates = choose_candidates(data_, 12, per_problem);
+  const LossTable estimated = estimated_losses(data_);
+  std::size_t wanted = 0;
+  for (std::size_t p = 0; p < data_.problems.size(); ++p) {
+    const std::vector<const VariantPattern*> here = candidates.at(data_.problems[p]);
+    EXPECT_LE(here.size(), per_problem);
+    wanted += here.size();
+    double before = 0;
+    for (const VariantPattern* pattern : here) {
+      const auto is_it = [&](const VariantPattern& other) {
+        return pattern_text(op_, other) == pattern_text(op_, *pattern);
+      };
+      const auto v =
+          std::size_t(std::ranges::find_if(data_.patterns, is_it) - data_.patterns.begin());
+      EXPECT_FALSE(data_.timed[p * data_.patterns.size() + v]);
+      EXPECT_LT(estimated.loss(p, v), kCandidateLoss);
+      EXPECT_GE(estimated.loss(p, v), before) << "the most promising one comes first";
+      before = estimated.loss(p, v);
+    }
+  }
+  EXPECT_GT(wanted, data_.problems.size());
+  const Problem unknown =
+      must(bind_problem(op_, must(parse_assignments("rows=4,hidden=128,T=f32"))));
+  EXPECT_EQ(candidates.at(unknown).size(), candidates.patterns.size());
 }
 
 TEST_F(EstimatedLossesTest, OtherDtypesSayNothing) {
