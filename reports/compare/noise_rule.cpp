@@ -15,18 +15,19 @@ constexpr double kFalseAlarmsPerTable = 0.001;
 constexpr double kZ95 = 1.959964;
 constexpr std::size_t kMinRowsForWidening = 20;
 constexpr double kMaxWidening = 4;
-constexpr double kCutShortFactor = 2;
+constexpr double kCutShortFactor = 3;
 
 struct ClockNoise {
   double wander;              // standard deviation of a run's median between processes
   double smallest;            // difference that counts
   double assumed_half_width;  // of an interval that is not known
   double smallest_ns;         // difference that counts, whatever the time
+  double cut_short_ns;        // likewise, if racing cut a time short
 };
 
 ClockNoise noise_of(Clock clock) {
-  return clock == Clock::gpu ? ClockNoise{0.0025, 0.02, 0.005, 40}
-                             : ClockNoise{0.02, 0.10, 0.10, 0};
+  return clock == Clock::gpu ? ClockNoise{0.0025, 0.02, 0.005, 40, 1000}
+                             : ClockNoise{0.02, 0.10, 0.10, 0, 0};
 }
 
 double half_width(const TimeEstimate& time, const ClockNoise& noise) {
@@ -50,10 +51,12 @@ double smallest_that_counts(const TimedPair& pair, double threshold) {
   const double floor = std::max(pair.a.noise_floor, pair.b.noise_floor);
   const ClockNoise noise = noise_of(pair.clock);
   const double relative = std::max(threshold, 2 * floor);
-  const double factor = pair.a.cut_short || pair.b.cut_short ? kCutShortFactor : 1;
+  const bool is_cut_short = pair.a.cut_short || pair.b.cut_short;
+  const double factor = is_cut_short ? kCutShortFactor : 1;
+  const double smallest_ns = is_cut_short ? noise.cut_short_ns : noise.smallest_ns;
   // Relative to the shorter time, so that swapping the runs swaps the verdicts.
   const double shorter = std::min(pair.a.median_ns, pair.b.median_ns);
-  return std::max(factor * relative, noise.smallest_ns / shorter);
+  return std::max(factor * relative, smallest_ns / shorter);
 }
 
 // The z that a normal variable exceeds to either side with this probability.

@@ -215,7 +215,7 @@ TEST(Comparison, WhereMoreIsNeededToCountItSaysSo) {
   MeasuredTable b = table("b", {row(name("one"), 103), row(name("two"), 103)});
   b.rows[0].time.cut_short = true;
   EXPECT_THAT(comparison_text(compare(a, b)),
-              AllOf(HasSubstr("counts from"), HasSubstr("4.0 %"), Not(HasSubstr("2.0 %"))));
+              AllOf(HasSubstr("counts from"), HasSubstr("6.0 %"), Not(HasSubstr("2.0 %"))));
 }
 
 TEST(Comparison, EmulationIsLabelled) {
