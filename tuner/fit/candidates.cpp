@@ -23,7 +23,8 @@ Candidates choose_candidates(const FitData& data, std::size_t count, std::size_t
   const LossTable estimated = estimated_losses(data);
   std::vector<std::size_t> all(data.problems.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
-  const std::vector<std::size_t> chosen = choose_representatives(estimated, all, count);
+  std::vector<std::size_t> chosen = choose_representatives(estimated, all, count);
+  std::erase(chosen, data.ladder_column());
   Candidates candidates;
   for (const std::size_t v : chosen) candidates.patterns.push_back(data.patterns[v]);
   for (const std::size_t p : all) {
@@ -31,8 +32,7 @@ Candidates choose_candidates(const FitData& data, std::size_t count, std::size_t
     for (std::size_t place = 0; place < chosen.size(); ++place) {
       const std::size_t v = chosen[place];
       const bool is_timed = data.timed[p * estimated.variants + v];
-      const bool is_near = estimated.serves(p, v) && estimated.loss(p, v) < kCandidateLoss;
-      if (!is_timed && is_near) places.push_back(place);
+      if (!is_timed && estimated.serves(p, v)) places.push_back(place);
     }
     std::ranges::stable_sort(places, {},
                              [&](std::size_t place) { return estimated.loss(p, chosen[place]); });

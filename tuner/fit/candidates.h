@@ -19,7 +19,8 @@ struct Candidates {
   // With the best of them at each problem, all problems together are likely to lose least.
   std::vector<VariantPattern> patterns;
 
-  // By the text of a problem: places in `patterns`, those that are likely to be fastest first.
+  // By the text of a problem: places in `patterns` of those that are promising there, the fastest
+  // first as far as one can tell.
   std::map<std::string, std::vector<std::size_t>> promising;
 
   // What to measure at this problem: those that are promising there, or all patterns if the problem
@@ -27,9 +28,8 @@ struct Candidates {
   std::vector<const VariantPattern*> at(const Problem& problem) const;
 };
 
-// At most `count` patterns. A pattern is promising at a problem if it has no time there, and if its
-// estimated loss (fit/estimated_losses.h) is less than that of a variant that is no candidate for
-// rules. At most `per_problem` are.
+// At most `count` patterns. At a problem, the promising ones are those without a time that can
+// serve it, with the least estimated losses (fit/estimated_losses.h); at most `per_problem`.
 Candidates choose_candidates(const FitData& data, std::size_t count, std::size_t per_problem);
 
 }  // namespace mgtune

@@ -55,7 +55,7 @@ double variant_weight(const Operator& op, const std::optional<Variant>& first,
 }  // namespace
 
 LossTable estimated_losses(const FitData& data) {
-  const std::size_t problems = data.problems.size(), variants = data.patterns.size();
+  const std::size_t problems = data.problems.size(), variants = data.table.variants;
   const DeviceLimits limits = device_of(data.gpu).limits;
   LossTable table = data.table;
   std::vector<double> sums(variants), weights(variants);
@@ -76,6 +76,7 @@ LossTable estimated_losses(const FitData& data) {
     for (const VariantPattern& pattern : data.patterns) {
       here.push_back(variant_of(pattern, data.problems[p].binding(), limits));
     }
+    here.resize(variants);  // what the ladder is says nothing about other variants
     for (std::size_t v = 0; v < variants; ++v) {
       const std::size_t place = p * variants + v;
       if (data.timed[place] || !data.table.serves(p, v)) continue;

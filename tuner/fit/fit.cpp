@@ -93,7 +93,8 @@ Result<FittedRules> fit_rules(const FitData& data, const FitData* held_out,
   fitted.ladder = summary_of({data.table.ladder.begin(), data.table.ladder.end()});
   std::set<std::size_t> named;
   for (const RuleTree::Node& node : tree.nodes()) {
-    named.insert(node.ranking.begin(), node.ranking.end());
+    const auto ranked = data.before_ladder(node.ranking);
+    named.insert(ranked.begin(), ranked.end());
   }
   fitted.variants = named.size();
   fitted.document =

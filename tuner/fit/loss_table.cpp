@@ -99,8 +99,9 @@ class FitDataReader {
                          measurements_.problems[row.problem].binding(), limits_);
   }
 
-  // Of the patterns that a measured variant is, the two that save most where they were measured,
-  // compared with kUnmeasuredLoss. The others say the same and were measured at fewer problems.
+  // The rungs of the default ladder, so that rules can be as good as it is. And of the patterns
+  // that a measured variant is, the two that save most where they were measured, compared with
+  // kUnmeasuredLoss. The others say the same and were measured at fewer problems.
   void sort_candidates() {
     struct Candidate {
       VariantPattern pattern;
@@ -109,6 +110,13 @@ class FitDataReader {
     };
     data_.measured.resize(data_.problems.size());
     std::map<std::string, Candidate> candidates;
+    for (std::size_t design = 0; design < data_.op->designs.size(); ++design) {
+      for (const Default& rung : data_.op->designs[design].defaults) {
+        VariantPattern pattern{static_cast<int>(design), rung.values};
+        std::string text = pattern_text(*data_.op, pattern);
+        candidates.try_emplace(std::move(text), Candidate{std::move(pattern), 0, true});
+      }
+    }
     std::vector<std::vector<std::map<std::string, Candidate>::iterator>> forms;  // of each variant
     std::set<std::string> failed;
     for (const Measurements::Row& row : measurements_.rows) {
@@ -142,7 +150,8 @@ class FitDataReader {
       }
     }
     for (auto& [text, candidate] : candidates) {
-      if (candidate.is_wanted) data_.patterns.push_back(std::move(candidate.pattern));
+      if (candidate.is_wanted && !failed.contains(text))
+        data_.patterns.push_back(std::move(candidate.pattern));
     }
   }
 
@@ -163,13 +172,13 @@ class FitDataReader {
 
   void fill_table() {
     LossTable& table = data_.table;
-    table.variants = data_.patterns.size();
+    table.variants = data_.patterns.size() + 1;
     table.losses.assign(data_.problems.size() * table.variants, kCannotServe);
     data_.timed.assign(table.losses.size(), false);
     const std::vector<std::set<std::string>> without_time = unbuilt();
     for (std::size_t p = 0; p < data_.problems.size(); ++p) {
       const Problem& problem = data_.problems[p];
-      for (std::size_t v = 0; v < table.variants; ++v) {
+      for (std::size_t v = 0; v < data_.patterns.size(); ++v) {
         const std::optional<Variant> variant =
             variant_of(data_.patterns[v], problem.binding(), limits_);
         if (!variant) continue;
@@ -203,6 +212,11 @@ class FitDataReader {
       const std::size_t problem = problem_place_[row.problem];
       if (!counts(row) || problem == kNone || wanted[problem] != row.variant) continue;
       data_.table.ladder[problem] = loss_against(best_ns_[row.problem], row.median_ns);
+    }
+    for (std::size_t p = 0; p < data_.problems.size(); ++p) {
+      const std::size_t place = p * data_.table.variants + data_.ladder_column();
+      data_.table.losses[place] = data_.table.ladder[p];
+      data_.timed[place] = true;  // or not to be had: there is nothing to estimate
     }
   }
 

@@ -1,9 +1,11 @@
 // LossTable: how much slower than the fastest variant the variants are at each problem, from which
 // rules are fitted. Its columns are patterns (family/variant_pattern.h), which are another variant
-// at each problem. Plain data and pure functions.
+// at each problem, and the default ladder, so that rules change it only where another variant is
+// better. Plain data and pure functions.
 
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <map>
@@ -60,13 +62,22 @@ struct FitData {
   const Operator* op = nullptr;
   GpuRecord gpu;
   std::vector<Problem> problems;  // sorted by text
-  // Sorted by text, the columns of the table: those that are nearly the fastest somewhere.
+  // Sorted by text: the rungs of the default ladder, and those that are nearly the fastest
+  // somewhere. They are the columns of the table, which has one more: the ladder as a whole.
   std::vector<VariantPattern> patterns;
   LossTable table;
   std::vector<bool> timed;       // as the table's losses: whether the variant has a time there
   std::size_t measurements = 0;  // times that were used
   // Of each problem, the loss of every variant that has a time there, by text.
   std::vector<std::map<std::string, float>> measured;
+
+  std::size_t ladder_column() const { return patterns.size(); }
+
+  // The patterns of a ranking of columns, which ends where it leaves the choice to the ladder.
+  std::span<const std::size_t> before_ladder(std::span<const std::size_t> ranking) const {
+    const auto ladder = std::ranges::find(ranking, ladder_column());
+    return {ranking.begin(), ladder};
+  }
 };
 
 // Reads the problems that have at least two timed variants. Of the methods of a problem, one

@@ -67,7 +67,7 @@ class TreeWriter {
  private:
   Json leaf(const RuleTree::Node& node) {
     Json ranking = Json::array();
-    for (const std::size_t variant : node.ranking) {
+    for (const std::size_t variant : data_.before_ladder(node.ranking)) {
       const auto [found, is_new] = places_.try_emplace(variant, order_.size());
       if (is_new) order_.push_back(variant);
       ranking.push_back(found->second);

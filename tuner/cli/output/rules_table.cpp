@@ -81,8 +81,8 @@ std::string table_of(const Rules& rules) {
     }
     table.add_row({std::to_string(++number), std::to_string(row.leaf->left_out.problems),
                    fmt::format("{:.1f} %", 100 * row.leaf->left_out.median),
-                   fmt::format("{:.1f} %", 100 * row.leaf->left_out.worst), ranking,
-                   joined(row.conditions)});
+                   fmt::format("{:.1f} %", 100 * row.leaf->left_out.worst),
+                   ranking.empty() ? "default ladder" : ranking, joined(row.conditions)});
   }
   text += table.text() + '\n';
   for (std::size_t i = 0; i < rules.variants.size(); ++i) {
