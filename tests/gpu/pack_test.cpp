@@ -127,7 +127,7 @@ TEST_F(PackOnGpu, ALaunchBesideTheDriversOwn) {
   CUlaunchConfig config{};
   config.gridDimX = kPackedRows;
   config.gridDimY = config.gridDimZ = 1;
-  config.blockDimX = 128;
+  config.blockDimX = kRmsnormPickThreads;
   config.blockDimY = config.blockDimZ = 1;
   const auto function = reinterpret_cast<CUfunction>(cuda_kernel_handle(*kernel));
   constexpr int kLaunches = 500, kLaunchRounds = 41;  // fewer launches than a queue holds

@@ -25,7 +25,8 @@ inline std::string rmsnorm_table_for(const DeviceInfo& device) {
   return table;
 }
 
-// Of a build's kernels: that of the table's pick, a row a block, 128 threads, 8 elements a load.
-inline constexpr char kRmsnormPick[] = " 1024, 128, 1, 1, 1, 8,";
+// Of a build's kernels: that of the table's pick, a row a block, 64 threads, 8 elements a load.
+inline constexpr char kRmsnormPick[] = " 1024, 64, 1, 1, 1, 8,";
+inline constexpr unsigned kRmsnormPickThreads = 64;
 
 }  // namespace mgtune

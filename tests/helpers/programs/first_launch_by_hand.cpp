@@ -60,7 +60,7 @@ int main(int argc, char** argv) {
     MGTUNE_CALL(cuMemcpyHtoD, "cuMemcpyHtoD_v2", memory, problem.ones.data(), FirstLaunch::kBytes);
   }
   steps[4] = FirstLaunch::now_ns();
-  // rmsnorm_table()'s pick: a row a block, 128 threads.
+  // rmsnorm_table()'s pick: a row a block, 64 threads.
   std::int64_t rows = FirstLaunch::kRows, stride = FirstLaunch::kHidden;
   float eps = 0, offset = 0;
   std::uint32_t pdl_blocks = 0;  // not used by the pick
@@ -68,7 +68,7 @@ int main(int argc, char** argv) {
                                     &stride, &eps,    &offset, &pdl_blocks};
   CUlaunchConfig config{};
   config.gridDimX = FirstLaunch::kRows;
-  config.blockDimX = 128;
+  config.blockDimX = 64;
   config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
   MGTUNE_CALL(cuLaunchKernelEx, "cuLaunchKernelEx", &config, kernel, arguments.data(), nullptr);
   MGTUNE_CALL(cuStreamSynchronize, "cuStreamSynchronize", nullptr);
