@@ -27,13 +27,9 @@ FAMILY = ROOT / "tests" / "families" / "convolution"
 SIZE, FILTER = 4096, 17
 RANGES = {"block_size_x": [16 * i for i in range(1, 9)], "block_size_y": [1, 2, 4, 8, 16, 32], "tile_size_x": [1, 2, 4], "tile_size_y": [1, 2, 4]}
 FIXED = {"use_padding": 0, "read_only": 0}
-MAX_SHARED_BYTES = 48 * 1024
-
-
-def fits(block_size_x, block_size_y, tile_size_x, tile_size_y):
-    """At most 1,024 threads, and a tile with its border in the shared memory that a kernel can declare."""
-    tile = (block_size_x * tile_size_x + FILTER - 1) * (block_size_y * tile_size_y + FILTER - 1)
-    return block_size_x * block_size_y <= 1024 and 4 * tile <= MAX_SHARED_BYTES
+# At most 1,024 threads, and a tile with its border in the shared memory that a kernel can declare.
+CONSTRAINTS = ["block_size_x * block_size_y <= 1024",
+               "4 * (block_size_x * tile_size_x + filter_width - 1) * (block_size_y * tile_size_y + filter_height - 1) <= 49152"]
 
 
 def key(configuration):
@@ -55,7 +51,7 @@ def sweep_by_kernel_tuner(count, seed):
     results, _ = kernel_tuner.tune_kernel(
         "convolution_kernel", str(FAMILY / "convolution.cu"), (SIZE, SIZE), [output, image], parameters,
         grid_div_x=["block_size_x", "tile_size_x"], grid_div_y=["block_size_y", "tile_size_y"],
-        restrictions=lambda p: fits(*(p[name] for name in RANGES)), cmem_args={"d_filter": weights}, lang="cupy",
+        restrictions=CONSTRAINTS, cmem_args={"d_filter": weights}, lang="cupy",
         compiler_options=[f"-I{FAMILY}"], strategy="random_sample", strategy_options={"max_fevals": count}, seed=seed, quiet=True)
     seconds = time.monotonic() - start
     times = {key(result): result["time"] for result in results if isinstance(result["time"], float)}
@@ -67,9 +63,7 @@ def operator_of_example():
     operator = json.loads((FAMILY / "image.json").read_text(encoding="utf-8"))
     design = operator["designs"]["tiled"]
     design["params"] = {**RANGES, **{name: [bool(value)] for name, value in FIXED.items()}, "max_registers": [0]}
-    design["constraints"] = ["block_size_x * block_size_y <= 1024",
-                             "4 * (block_size_x * tile_size_x + filter_width - 1) * (block_size_y * tile_size_y + filter_height - 1) "
-                             f"<= {MAX_SHARED_BYTES}"]
+    design["constraints"] = CONSTRAINTS
     design["defaults"] = [{name: values[0] for name, values in {**design["params"], "block_size_x": [32], "block_size_y": [4]}.items()}]
     return operator
 
