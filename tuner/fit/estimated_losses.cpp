@@ -76,7 +76,6 @@ LossTable estimated_losses(const FitData& data) {
     for (const VariantPattern& pattern : data.patterns) {
       here.push_back(variant_of(pattern, data.problems[p].binding(), limits));
     }
-    here.resize(variants);  // what the ladder is says nothing about other variants
     for (std::size_t v = 0; v < variants; ++v) {
       const std::size_t place = p * variants + v;
       if (data.timed[place] || !data.table.serves(p, v)) continue;

@@ -54,12 +54,9 @@ std::vector<double> losses_of(const FitData& data, const RuleTree& tree) {
 std::vector<double> least_losses(const FitData& data, const std::vector<std::size_t>& variants) {
   std::vector<double> losses;
   for (std::size_t p = 0; p < data.problems.size(); ++p) {
-    std::optional<double> least;
-    for (const std::size_t v : variants) {
-      if (!data.table.serves(p, v)) continue;
-      least = std::min(least.value_or(kUnservedLoss), static_cast<double>(data.table.loss(p, v)));
-    }
-    losses.push_back(least.value_or(kUnservedLoss));
+    float least = data.table.ladder[p];
+    for (const std::size_t v : variants) least = std::min(least, data.table.loss_or_ladder(p, v));
+    losses.push_back(least);
   }
   return losses;
 }

@@ -172,13 +172,13 @@ class FitDataReader {
 
   void fill_table() {
     LossTable& table = data_.table;
-    table.variants = data_.patterns.size() + 1;
+    table.variants = data_.patterns.size();
     table.losses.assign(data_.problems.size() * table.variants, kCannotServe);
     data_.timed.assign(table.losses.size(), false);
     const std::vector<std::set<std::string>> without_time = unbuilt();
     for (std::size_t p = 0; p < data_.problems.size(); ++p) {
       const Problem& problem = data_.problems[p];
-      for (std::size_t v = 0; v < data_.patterns.size(); ++v) {
+      for (std::size_t v = 0; v < table.variants; ++v) {
         const std::optional<Variant> variant =
             variant_of(data_.patterns[v], problem.binding(), limits_);
         if (!variant) continue;
@@ -213,11 +213,6 @@ class FitDataReader {
       if (!counts(row) || problem == kNone || wanted[problem] != row.variant) continue;
       data_.table.ladder[problem] = loss_against(best_ns_[row.problem], row.median_ns);
     }
-    for (std::size_t p = 0; p < data_.problems.size(); ++p) {
-      const std::size_t place = p * data_.table.variants + data_.ladder_column();
-      data_.table.losses[place] = data_.table.ladder[p];
-      data_.timed[place] = true;  // or not to be had: there is nothing to estimate
-    }
   }
 
   const Measurements measurements_;
@@ -237,7 +232,7 @@ double loss_of_ranking(const LossTable& table, std::size_t problem,
   for (const std::size_t variant : ranking) {
     if (table.serves(problem, variant)) return table.loss(problem, variant);
   }
-  return kUnservedLoss;
+  return table.ladder[problem];
 }
 
 LossSummary summary_of(std::vector<double> losses) {

@@ -1,7 +1,7 @@
 // LossTable: how much slower than the fastest variant the variants are at each problem, from which
 // rules are fitted. Its columns are patterns (family/variant_pattern.h), which are another variant
-// at each problem, and the default ladder, so that rules change it only where another variant is
-// better. Plain data and pure functions.
+// at each problem. Behind them stands the default ladder, so that rules change its choice only
+// where another variant is better. Plain data and pure functions.
 
 #pragma once
 
@@ -26,24 +26,26 @@ namespace mgtune {
 // depend on it, and a fit still works if a search visited different variants at each problem.
 inline constexpr double kUnmeasuredLoss = 0.5;
 
-// A problem that no variant of the rules can serve counts as this much slower. The default ladder
-// serves it, but rules should not depend on how good that is.
-inline constexpr double kUnservedLoss = 0.5;
-
 // A variant that was never within this loss of the fastest is no candidate for rules.
 inline constexpr double kCandidateLoss = 0.25;
 
 struct LossTable {
   std::size_t variants = 0;   // columns
   std::vector<float> losses;  // problem by problem; NaN: the variant cannot serve the problem
-  std::vector<float> ladder;  // of each problem: the loss of the default ladder, to compare with
+  std::vector<float> ladder;  // of each problem: the loss of the default ladder
 
   std::size_t problems() const { return ladder.size(); }
+  std::size_t place_of_ladder() const { return variants; }
   float loss(std::size_t problem, std::size_t variant) const {
+    if (variant == place_of_ladder()) return ladder[problem];
     return losses[problem * variants + variant];
   }
   bool serves(std::size_t problem, std::size_t variant) const {
     return !std::isnan(loss(problem, variant));
+  }
+  // The ladder serves the problems that the variant cannot.
+  float loss_or_ladder(std::size_t problem, std::size_t variant) const {
+    return serves(problem, variant) ? loss(problem, variant) : ladder[problem];
   }
 };
 
@@ -51,7 +53,7 @@ struct LossTable {
 // ones: a loss of 1 % counts as 1.04 %, one of 10 % as 14 %, one of 50 % as 150 %.
 inline double cost_of(double loss) { return loss * (1 + 4 * loss); }
 
-// The loss of the first variant of `ranking` that can serve the problem; kUnservedLoss if none can.
+// The loss of the first variant of `ranking` that can serve the problem; the ladder's if none can.
 double loss_of_ranking(const LossTable& table, std::size_t problem,
                        std::span<const std::size_t> ranking);
 
@@ -62,8 +64,8 @@ struct FitData {
   const Operator* op = nullptr;
   GpuRecord gpu;
   std::vector<Problem> problems;  // sorted by text
-  // Sorted by text: the rungs of the default ladder, and those that are nearly the fastest
-  // somewhere. They are the columns of the table, which has one more: the ladder as a whole.
+  // Sorted by text, the columns of the table: the rungs of the default ladder, and those that are
+  // nearly the fastest somewhere.
   std::vector<VariantPattern> patterns;
   LossTable table;
   std::vector<bool> timed;       // as the table's losses: whether the variant has a time there
@@ -71,11 +73,9 @@ struct FitData {
   // Of each problem, the loss of every variant that has a time there, by text.
   std::vector<std::map<std::string, float>> measured;
 
-  std::size_t ladder_column() const { return patterns.size(); }
-
-  // The patterns of a ranking of columns, which ends where it leaves the choice to the ladder.
+  // The patterns of a ranking, which ends where it leaves the choice to the ladder.
   std::span<const std::size_t> before_ladder(std::span<const std::size_t> ranking) const {
-    const auto ladder = std::ranges::find(ranking, ladder_column());
+    const auto ladder = std::ranges::find(ranking, table.place_of_ladder());
     return {ranking.begin(), ladder};
   }
 };

@@ -15,9 +15,7 @@ class Exchange {
       : table_(table), problems_(problems), costs_(problems.size() * table.variants) {
     for (std::size_t p = 0; p < problems.size(); ++p) {
       for (std::size_t v = 0; v < table.variants; ++v) {
-        const bool serves = table.serves(problems[p], v);
-        costs_[p * table.variants + v] =
-            serves ? cost_of(table.loss(problems[p], v)) : cost_of(kUnservedLoss);
+        costs_[p * table.variants + v] = cost_of(table.loss_or_ladder(problems[p], v));
       }
     }
     smallest_gain_ = kSmallestFitGain * static_cast<double>(problems.size());
@@ -38,16 +36,15 @@ class Exchange {
   }
 
   // Of each problem: the cost of the best chosen variant, of the second best, and which is the
-  // best.
+  // best. The ladder counts among them; no chosen variant is the best where it is.
   void rank() {
     const std::size_t count = problems_.size();
     best_.assign(count, 0);
     second_.assign(count, 0);
     nearest_.assign(count, 0);
     for (std::size_t p = 0; p < count; ++p) {
-      best_[p] = second_[p] = cost_of(kUnservedLoss);
+      double best = cost_of(table_.ladder[problems_[p]]), second = best;
       nearest_[p] = chosen_.size();
-      double best = std::numeric_limits<double>::infinity(), second = best;
       for (std::size_t i = 0; i < chosen_.size(); ++i) {
         const double here = cost(p, chosen_[i]);
         if (here < best) {
@@ -58,9 +55,8 @@ class Exchange {
           second = std::min(second, here);
         }
       }
-      if (chosen_.empty()) continue;
       best_[p] = best;
-      if (chosen_.size() > 1) second_[p] = second;
+      second_[p] = second;
     }
   }
 
@@ -71,10 +67,9 @@ class Exchange {
     for (std::size_t v = 0; v < table_.variants; ++v) {
       double gain = 0;
       for (std::size_t p = 0; p < problems_.size(); ++p) {
-        gain += chosen_.empty() ? best_[p] - cost(p, v) : std::max(best_[p] - cost(p, v), 0.0);
+        gain += std::max(best_[p] - cost(p, v), 0.0);
       }
-      // The first one is taken even if the ladder is as good.
-      if (gain <= best_gain && !(chosen_.empty() && found == table_.variants)) continue;
+      if (gain <= best_gain) continue;
       best_gain = gain;
       found = v;
     }

@@ -13,8 +13,8 @@ namespace mgtune {
 
 // At most `count` variants for these problems, ascending; fewer if one more would gain nothing.
 // They are chosen one by one, and then exchanged as long as an exchange lowers the total cost
-// (k-median). A variant counts for a problem only if it can serve it; a problem that none serves
-// counts as kUnservedLoss. Equal costs: the variant with the lower number.
+// (k-median). The default ladder serves the problems that a variant cannot, and those where it
+// is faster. Equal costs: the variant with the lower number.
 std::vector<std::size_t> choose_representatives(const LossTable& table,
                                                 std::span<const std::size_t> problems,
                                                 std::size_t count);

@@ -11,10 +11,6 @@ constexpr std::size_t kFewestInLeaf = 2;
 constexpr std::size_t kShortestRanking = 2, kLongestRanking = 4;
 constexpr int kMaxDepth = 20;
 
-// What it costs, besides the mean cost of those that serve the problem, that neither of a leaf's
-// first two variants serves it: another one does, which the leaf was not chosen for.
-constexpr double kNeitherServes = 0.01;
-
 // A later feature must save this much more than an earlier one, because features stand in the order
 // in which they are likely to hold on other GPUs.
 constexpr double kConvincing = 1.02;
@@ -30,23 +26,13 @@ constexpr double kSmallestSaving = 1e-4;
 RuleTree::RuleTree(const LossTable& table, const ProblemFeatures& features,
                    std::vector<std::size_t> representatives, std::vector<std::size_t> problems)
     : table_(table), features_(features), representatives_(std::move(representatives)) {
+  representatives_.push_back(table.place_of_ladder());
   for (std::size_t p = 0; p < table.problems(); ++p) {
-    double others = 0;
-    int serving = 0;
-    for (const std::size_t v : representatives_) {
-      if (!table.serves(p, v)) continue;
-      others += cost_of(table.loss(p, v));
-      ++serving;
-    }
-    others = serving > 0 ? others / serving : cost_of(kUnservedLoss);
-    others += kNeitherServes;
     for (const std::size_t first : representatives_) {
-      const bool serves = table.serves(p, first);
-      costs_.push_back(serves ? cost_of(table.loss(p, first)) : others);
+      costs_.push_back(cost_of(table.loss_or_ladder(p, first)));
       for (const std::size_t second : representatives_) {
-        const std::size_t served_by = serves ? first : second;
-        const bool any_serves = table.serves(p, served_by);
-        pair_costs_.push_back(any_serves ? cost_of(table.loss(p, served_by)) : others);
+        const std::size_t served_by = table.serves(p, first) ? first : second;
+        pair_costs_.push_back(cost_of(table.loss_or_ladder(p, served_by)));
       }
     }
   }

@@ -20,12 +20,12 @@ class RuleTree {
     std::vector<bool> holds;            // of a condition, at every problem of the table
     std::size_t yes = 0, no = 0;        // places in nodes()
     std::vector<std::size_t> problems;  // that it was fitted to
-    std::vector<std::size_t> ranking;   // of a leaf: two to four variants, best first
+    std::vector<std::size_t> ranking;   // of a leaf: two to four variants or the ladder, best first
     int depth = 0;
   };
 
-  // One leaf with all of `problems`. `representatives` are variants of the table. The table and the
-  // features must outlive the tree.
+  // One leaf with all of `problems`. Leaves rank `representatives`, which are variants of the table,
+  // and the ladder. The table and the features must outlive the tree.
   RuleTree(const LossTable& table, const ProblemFeatures& features,
            std::vector<std::size_t> representatives, std::vector<std::size_t> problems);
 
