@@ -68,8 +68,8 @@
 //              head_dim 128 the sums of dk and dv leave registers for 16 rows only.
 //            Prefill gets 57 % of the 652 TFLOP/s with 32 rows per warp. Expected are 45 % in pass
 //            2 and 55 % in pass 3 at head_dim 128: 49 % of 652 * 5 / 7 count, which is 230 TFLOP/s
-//            or 61 % of the forward's rate. At head_dim 64 both passes have 32 rows, so expected are
-//            230 too. Not yet measured.
+//            or 61 % of the forward's rate. At head_dim 64 both passes have 32 rows, so expected
+//            are 230 too. Not yet measured.
 // Tunables   DKV_KEYS, DQ_QUERIES   The rows of a block. More rows need less traffic from L2 and
 //                        fewer copies per product, but make fewer blocks.
 //            DKV_QUERIES, DQ_KEYS   The rows of a tile. More need fewer barriers, and read the own
@@ -82,9 +82,9 @@
 //                        every tile.
 //            HEADS_AT_ONCE   The heads (times batch) whose longest blocks start together.
 // Numerics   Products are exact. Sums, exponentials and dS are fp32. P and dS are rounded to T
-//            before they are multiplied. delta is that of o as it was rounded. Gradients are rounded
-//            once. lse must be that of the same q, k, scale and mask. The parameters fix the order
-//            of all sums.
+//            before they are multiplied. delta is that of o as it was rounded. Gradients are
+//            rounded once. lse must be that of the same q, k, scale and mask. The parameters fix
+//            the order of all sums.
 
 #include <mg/math.cuh>
 #include <mg/reduce.cuh>
@@ -95,7 +95,8 @@
 #include "backward_tiles.cuh"
 #include "prefill_tiles.cuh"
 
-// Pass 1. The workspace has padded_q figures per head, and HEAD_DIM / 8 threads compute one of them.
+// Pass 1. The workspace has padded_q figures per head, and HEAD_DIM / 8 threads compute one of
+// them.
 template <class T, int HEAD_DIM, int THREADS>
 __global__ void __launch_bounds__(THREADS)
     attention_backward_rows(const T* o, const T* dout, const float* lse, float* lse2, float* delta,
@@ -136,8 +137,8 @@ __global__ void __launch_bounds__(32 * WARPS)
                            mg::i64 dk_sh, mg::i64 dv_sb, mg::i64 dv_ss, mg::i64 dv_sh) {
   using V = Pass<T, HEAD_DIM, KEYS, QUERIES, WARPS, STAGES, IN_REGS, CAUSAL>;
   const SharedTiles<V> shared;
-  const Place place = place_of_block<KEYS, HEADS_AT_ONCE>(static_cast<int>(blockIdx.x), seq_k,
-                                                          batch * kv_heads);
+  const Place place =
+      place_of_block<KEYS, HEADS_AT_ONCE>(static_cast<int>(blockIdx.x), seq_k, batch * kv_heads);
   const mg::i64 b = place.head / kv_heads, kv_head = place.head % kv_heads;
   // The first keys are seen by the most queries, so their blocks come first.
   const int first_key = (seq_k - 1) / KEYS * KEYS - place.first_row;
@@ -222,8 +223,8 @@ __global__ void __launch_bounds__(32 * WARPS)
                           mg::i64 dout_sh, mg::i64 dq_sb, mg::i64 dq_ss, mg::i64 dq_sh) {
   using V = Pass<T, HEAD_DIM, QUERIES, KEYS, WARPS, STAGES, IN_REGS, CAUSAL>;
   const SharedTiles<V> shared;
-  const Place place = place_of_block<QUERIES, HEADS_AT_ONCE>(static_cast<int>(blockIdx.x), seq_q,
-                                                             batch * heads);
+  const Place place =
+      place_of_block<QUERIES, HEADS_AT_ONCE>(static_cast<int>(blockIdx.x), seq_q, batch * heads);
   const mg::i64 b = place.head / heads, head = place.head % heads;
   const mg::i64 kv_head = head / (heads / kv_heads);
   const int diagonal = seq_k - seq_q;

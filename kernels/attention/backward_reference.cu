@@ -9,6 +9,9 @@
 //            gradients of logits and results. It takes lse and o as they are.
 // Traffic    Reads q, dout and o once per key, k and v once per query and head; reads and writes a
 //            row of results once per 16 partners.
+// Work       8 flops in fp64 per pair of a query and a key and column of the head for dq, and 10
+//            for dk and dv: three dot products and one or two rows that are added.
+// Tunables   None.
 // Numerics   The relative error is below (queries + keys) * 2^-52.
 
 #include <mg/types.cuh>
@@ -63,8 +66,8 @@ __device__ void differentiate(const Head<T>& head, const Problem& at, mg::i64 ow
     each(count, [&](int n) {
       const double k = mg::to_float(head.k[key(n) * at.k_ss + d]);
       const double dout = mg::to_float(head.dout[query(n) * at.dout_ss + d]);
-      p[n] += mg::to_float(head.q[query(n) * at.q_ss + d]) *
-              (kLow ? rounded<T>(k * scale) : k * scale);
+      p[n] +=
+          mg::to_float(head.q[query(n) * at.q_ss + d]) * (kLow ? rounded<T>(k * scale) : k * scale);
       ds[n] += dout * mg::to_float(head.v[key(n) * at.v_ss + d]);
       delta[n] += dout * mg::to_float(head.o[query(n) * at.o_ss + d]);
     });

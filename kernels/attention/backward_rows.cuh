@@ -19,8 +19,8 @@
 // has those of a warp's rows in registers. FiguresOfColumns has those of a tile in shared memory.
 //
 // V has these constants: T (half or bfloat16), kHeadDim, kRowBytes, kRowTiles tiles of 16 own rows,
-// kColumnTiles of 8 rows of a tile, kDimTiles of 8 columns, kInRegisters. All matrices lie in shared
-// memory as <mg/swizzle.cuh> describes. All lanes of a warp call every function together.
+// kColumnTiles of 8 rows of a tile, kDimTiles of 8 columns, kInRegisters. All matrices lie in
+// shared memory as <mg/swizzle.cuh> describes. All lanes of a warp call every function together.
 // Numerics: products are exact, sums are fp32. rounded() rounds to T.
 
 #pragma once

@@ -37,7 +37,7 @@ struct Pass {
   static constexpr int kCopiesOf = (kTileRows + kCopiedAtOnce - 1) / kCopiedAtOnce*(kDimTiles /
                                                                                     kAcross);
   // Two matrices, STAGES times two tiles, and a copy of figures with each.
-  using Copies = mg::AsyncCopies<2 * kCopiesOf<ROWS> + STAGES * (2 * kCopiesOf<COLUMNS> + 1)>;
+  using Copies = mg::AsyncCopies<2 * kCopiesOf<ROWS> + STAGES*(2 * kCopiesOf<COLUMNS> + 1)>;
 };
 
 // The distances between batches, rows and heads in elements.
@@ -105,9 +105,9 @@ __device__ __forceinline__ void pass_tiles(typename V::Copies& copies, int count
 // Writes factor * sums to the warp's rows, which begin at row0 of `to`, a matrix of `rows` rows.
 // The warp's rows in shared memory serve as a buffer, so that the stores are 16 bytes wide.
 template <class V>
-__device__ __forceinline__ void write_gradient(const Sums<V>& sums, float factor,
-                                               typename V::T* to, mg::i64 stride, int row0,
-                                               int rows, typename V::T* buffer) {
+__device__ __forceinline__ void write_gradient(const Sums<V>& sums, float factor, typename V::T* to,
+                                               mg::i64 stride, int row0, int rows,
+                                               typename V::T* buffer) {
   using T = typename V::T;
   const mg::u32 lane = threadIdx.x % 32u;
   auto* const bytes = reinterpret_cast<unsigned char*>(buffer);
