@@ -92,7 +92,10 @@ class AttentionBackwardNumerics : public testing::TestWithParam<const char*> {
   static void SetUpTestSuite() {
     std::vector<std::string> kernels;
     for (const char* type : {"__half", "__nv_bfloat16"}) {
-      for (const char* pass : {"rows", "dkv", "dq"}) kernels.push_back(kernel(type, pass));
+      kernels.push_back(kernel(type, "rows", true));
+      for (const bool causal : {false, true}) {
+        for (const char* pass : {"dkv", "dq"}) kernels.push_back(kernel(type, pass, causal));
+      }
     }
     module_ = new CpuModule(CpuModule::build("kernels/attention", "backward.cu", kernels).value());
   }
@@ -101,15 +104,17 @@ class AttentionBackwardNumerics : public testing::TestWithParam<const char*> {
   static DType dtype() { return std::string(GetParam()) == "__half" ? DType::f16 : DType::bf16; }
   static double rounding() { return dtype() == DType::f16 ? 0x1p-11 : 0x1p-8; }
 
-  // 64 own rows, tiles of 32 and two stages; causal.
-  static std::string kernel(const std::string& type, const std::string& pass) {
+  // 64 own rows, tiles of 32 and two stages.
+  static std::string kernel(const std::string& type, const std::string& pass, bool causal) {
     const std::string begin = "attention_backward_" + pass + "<" + type + ", 64, ";
-    return begin + (pass == "rows" ? "256>" : "64, 32, 4, 2, false, 1, true>");
+    if (pass == "rows") return begin + "256>";
+    return begin + "64, 32, 4, 2, false, 1, " + (causal ? "true>" : "false>");
   }
 
   // What the kernels make of the head. Behind the last row of each matrix lie 64 rows of NaN, and
   // the workspace is NaN.
-  static HeadGradients run(const AttentionHead& head, const AttentionHead::Element& dout) {
+  static HeadGradients run(const AttentionHead& head, const AttentionHead::Element& dout,
+                           bool causal = true) {
     Device& device = module_->device();
     const auto upload = [&](int rows, const AttentionHead::Element& element) {
       return DeviceTensor::upload(device, dtype(), attention_rows(rows, element)).value();
@@ -138,29 +143,29 @@ class AttentionBackwardNumerics : public testing::TestWithParam<const char*> {
     const auto blocks = [](int rows, int size) {
       return static_cast<std::uint32_t>((rows + size - 1) / size);
     };
-    expect_ok(module_->launch(kernel(GetParam(), "rows"), blocks(padded, 32), 256, o.data(),
+    expect_ok(module_->launch(kernel(GetParam(), "rows", causal), blocks(padded, 32), 256, o.data(),
                               gradient.data(), lse.data(), lse2.data(), delta.data(),
                               std::int64_t{padded}, queries, padded, one, of_q, row, row, of_q, row,
                               row));
     constexpr std::uint32_t kShared = 2 * (64 + 2 * 32) * 64 * 2 + 8 * 2 * 32;
     expect_ok(module_->launch_with_shared(
-        kernel(GetParam(), "dkv"), blocks(keys, 64), 128, kShared, q.data(), k.data(), v.data(),
-        gradient.data(), lse2.data(), delta.data(), dk.data(), dv.data(), head.scale, one, queries,
-        keys, padded, one, one, of_q, row, row, of_k, row, row, of_k, row, row, of_q, row, row,
-        of_k, row, row, of_k, row, row));
+        kernel(GetParam(), "dkv", causal), blocks(keys, 64), 128, kShared, q.data(), k.data(),
+        v.data(), gradient.data(), lse2.data(), delta.data(), dk.data(), dv.data(), head.scale, one,
+        queries, keys, padded, one, one, of_q, row, row, of_k, row, row, of_k, row, row, of_q, row,
+        row, of_k, row, row, of_k, row, row));
     expect_ok(module_->launch_with_shared(
-        kernel(GetParam(), "dq"), blocks(queries, 64), 128, kShared, q.data(), k.data(), v.data(),
-        gradient.data(), lse2.data(), delta.data(), dq.data(), head.scale, one, queries, keys,
-        padded, one, one, of_q, row, row, of_k, row, row, of_k, row, row, of_q, row, row, of_q, row,
-        row));
+        kernel(GetParam(), "dq", causal), blocks(queries, 64), 128, kShared, q.data(), k.data(),
+        v.data(), gradient.data(), lse2.data(), delta.data(), dq.data(), head.scale, one, queries,
+        keys, padded, one, one, of_q, row, row, of_k, row, row, of_k, row, row, of_q, row, row,
+        of_q, row, row));
     return {dq.download().value(), dk.download().value(), dv.download().value()};
   }
 
   // dS, delta and the result are rounded to the dtype. Probabilities may have a further error.
   static void expect_close(const AttentionHead& head, const AttentionHead::Element& dout,
-                           double error_of_p = 0) {
+                           double error_of_p = 0, bool causal = true) {
     const ExactGradients exact = exact_gradients(head, dout, dtype());
-    const HeadGradients out = run(head, dout);
+    const HeadGradients out = run(head, dout, causal);
     const double error = 3 * rounding() + error_of_p;
     expect_near(out.dq, exact.values.dq, exact.sizes.dq, error);
     expect_near(out.dk, exact.values.dk, exact.sizes.dk, error);
@@ -193,6 +198,17 @@ TEST_P(AttentionBackwardNumerics, LogitsMayBeTenThousand) {
   for (const auto* const values : {&out.dq, &out.dk, &out.dv}) {
     for (const double value : *values) ASSERT_TRUE(std::isfinite(value));
   }
+}
+
+// Keys behind the last one are zeros in shared memory. Their logits of 0 are far above those that
+// there are, so that their exponentials would be infinite. The one query sees every key.
+TEST_P(AttentionBackwardNumerics, LogitsMayBeFarBelowThoseOfAbsentKeys) {
+  const auto negative = [](int row, int column) {
+    return column == 0 ? -160.0 : column == 1 ? row % 5 * 0.5 : 0.0;
+  };
+  const auto positive = [](int, int column) { return column == 0 ? 64.0 : 1.0; };
+  expect_close({1, 41, positive, negative, other_wave, 1.0F}, wave, 0x1p-9, false);
+  expect_close({1, 41, positive, negative, other_wave, 1.0F}, wave, 0x1p-9, true);
 }
 
 // dP does not depend on the key, so dS is 0, up to the rounding of delta.
