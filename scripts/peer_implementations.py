@@ -15,7 +15,7 @@ ADDED_NORMS = ("rmsnorm.add_forward", "rmsnorm.add_backward")
 GATES = ("swiglu.forward", "swiglu.backward")
 PACKED_GATES = ("swiglu.packed_forward",)
 PRODUCTS = ("gemm.forward", "swiglu.gate_up")
-ATTENTION = ("attention.prefill", "attention.decode", "attention.varlen")
+ATTENTION = ("attention.prefill", "attention.backward", "attention.decode", "attention.varlen")
 OPERATORS = NORMS + ADDED_NORMS + GATES + PACKED_GATES + PRODUCTS + ATTENTION
 
 
@@ -51,7 +51,7 @@ def peers_of(operator):
         return [EAGER, LIGER, COMPILED]
     if operator in PACKED_GATES + PRODUCTS:
         return [EAGER, COMPILED]
-    if operator == "attention.prefill":
+    if operator in ("attention.prefill", "attention.backward"):
         return [FLASH, CUDNN, FLASH_ATTN]
     if operator == "attention.decode":
         return [FLASH, CUDNN, FOLDED, FLASH_ATTN]
@@ -80,7 +80,8 @@ def inputs_of(torch, operator, problem, device="cuda"):
     if operator in ATTENTION:
         rows = (problem["q_len"], problem["kv_len"]) if operator == "attention.decode" else (problem["seq_q"], problem["seq_k"])
         q = random(problem["batch"], rows[0], problem["heads"], problem["head_dim"])
-        return (q, *(random(problem["batch"], rows[1], problem["kv_heads"], problem["head_dim"]) for _ in "kv")), ()
+        grads = (torch.randn_like(q),) if operator == "attention.backward" else ()
+        return (q, *(random(problem["batch"], rows[1], problem["kv_heads"], problem["head_dim"]) for _ in "kv")), grads
     if operator in PRODUCTS:
         weights = [random(problem["n"], problem["k"]).mul_(0.02) for _ in range(1 if operator == "gemm.forward" else 2)]
         return (random(problem["m"], problem["k"]), *weights), ()
@@ -141,6 +142,7 @@ def formula_of(torch, peer, operator):
 
 
 def attention_call(torch, peer, operator, problem, q, k, v, *starts):
+    """Of attention.backward: the call whose gradients are wanted."""
     from torch.nn.attention import SDPBackend, sdpa_kernel
     causal = problem.get("causal", False)
     longest = problem.get("max_q")
@@ -172,9 +174,13 @@ def attention_call(torch, peer, operator, problem, q, k, v, *starts):
 
 def calls_of(torch, peer, operator, problem, sets):
     """One callable for each set of inputs_of()."""
-    if operator in ATTENTION:
+    if operator in ATTENTION and operator != "attention.backward":
         return [attention_call(torch, peer, operator, problem, *inputs) for inputs, _ in sets]
-    function = formula_of(torch, peer, operator)
+    if operator == "attention.backward":
+        def function(*inputs):
+            return attention_call(torch, peer, operator, problem, *inputs)()
+    else:
+        function = formula_of(torch, peer, operator)
     if not operator.endswith("backward"):
         return [lambda inputs=inputs: function(*inputs) for inputs, _ in sets]
     calls = []

@@ -28,9 +28,9 @@ def tokens(operator, dtype, *shapes):
     return [(operator, {"rows": rows, "hidden": hidden, "T": dtype, **dw}) for rows, hidden in shapes]
 
 
-def prefill(heads, kv_heads, head_dim, seq, causal):
-    return "attention.prefill", {"batch": max(1, 16384 // seq), "seq_q": seq, "seq_k": seq, "heads": heads, "kv_heads": kv_heads,
-                                 "head_dim": head_dim, **({"causal": True} if causal else {}), "T": "bf16"}
+def attention(operator, heads, kv_heads, head_dim, seq, causal):
+    return operator, {"batch": max(1, 16384 // seq), "seq_q": seq, "seq_k": seq, "heads": heads, "kv_heads": kv_heads,
+                      "head_dim": head_dim, **({"causal": True} if causal else {}), "T": "bf16"}
 
 
 def cases():
@@ -46,9 +46,14 @@ def cases():
             yield "attention.decode", {"batch": batch, "q_len": 1, "kv_len": kv_len, **ATTENTION_HEADS, "T": "bf16"}
     for heads, kv_heads, head_dim in ((16, 16, 128), (32, 8, 128), (32, 32, 64), (32, 8, 64)):
         for causal in (True, False):
-            yield prefill(heads, kv_heads, head_dim, 4096, causal)
+            yield attention("attention.prefill", heads, kv_heads, head_dim, 4096, causal)
     for seq in (1024, 16384):
-        yield prefill(32, 8, 128, seq, True)
+        yield attention("attention.prefill", 32, 8, 128, seq, True)
+    for heads, kv_heads, head_dim in ((16, 16, 128), (32, 8, 128), (32, 32, 64)):
+        for causal in (True, False):
+            yield attention("attention.backward", heads, kv_heads, head_dim, 4096, causal)
+    for heads, head_dim in ((16, 128), (32, 64)):
+        yield attention("attention.backward", heads, heads, head_dim, 1024, True)
     for causal in ({"causal": True}, {}):
         yield "attention.varlen", {"sequences": 8, "tokens_q": 16384, "max_q": 2048, **ATTENTION_HEADS, **causal, "T": "bf16"}
     for m in (8192, 2048, 16, 1):

@@ -1,6 +1,5 @@
-// attention, attention_varlen, attention_decode and attention_decode_paged: o = softmax(scale * q
-// k^T) v for each head. They have no gradient. kernels/attention/README.md says which keys a query
-// sees.
+// attention, attention_with_lse, attention_varlen, attention_decode and attention_decode_paged: o =
+// softmax(scale * q k^T) v for each head. kernels/attention/README.md says which keys a query sees.
 
 #include <algorithm>
 #include <array>
@@ -16,19 +15,10 @@ namespace mgtune::torch {
 namespace {
 
 constexpr const char* kPrefill = "attention.prefill";
+constexpr const char* kPrefillWithLse = "attention.prefill";  // its plans are others
 constexpr const char* kVarlen = "attention.varlen";
 constexpr const char* kDecode = "attention.decode";
 constexpr std::int64_t kMostQueries = 16;  // of attention.decode
-
-// A new tensor for o, of q's shape. Its rows have all heads side by side, so that transposing o and
-// joining the heads copies nothing. The fake kernels in Python say the same.
-Tensor output_of(const Tensor& q) {
-  const std::span<const std::int64_t> sizes = q.sizes();
-  const std::int64_t row = sizes[1] * sizes[3];
-  const std::array strides{std::max<std::int64_t>(sizes[2], 1) * row, sizes[3], row,
-                           std::int64_t{1}};
-  return Tensor::empty_strided(sizes, strides, q.dtype(), q.device());
-}
 
 // What attention_decode and attention_decode_paged have in common. `pages` is null without pages.
 struct Cache {
@@ -102,7 +92,7 @@ void decode(StackValue* stack, bool is_paged) {
              int_data(block_table, "block_table", std::array{batch, width}, q, table_copy)};
   }
   const std::int64_t kv_len = checked_kv_len(take_int(rest[1]), cache.capacity);
-  Tensor o = output_of(q);
+  Tensor o = empty_heads(q);
   if (cache.capacity == 0) {
     o.fill_with_zero();
   } else if (batch > 0 && sizes.heads > 0) {
@@ -145,10 +135,8 @@ void decode(StackValue* stack, bool is_paged) {
   stack[0] = give(std::move(o));
 }
 
-}  // namespace
-
-// (q, k, v, scale, causal, window, softcap) -> o
-void attention(StackValue* stack, std::uint64_t /*inputs*/, std::uint64_t /*outputs*/) {
+// (q, k, v, scale, causal, window, softcap) -> o, or (o, lse)
+void prefill(StackValue* stack, bool has_lse) {
   const Tensor q = take_tensor(stack[0]);
   const Tensor k = take_tensor(stack[1]);
   const Tensor v = take_tensor(stack[2]);
@@ -161,8 +149,13 @@ void attention(StackValue* stack, std::uint64_t /*inputs*/, std::uint64_t /*outp
     throw std::invalid_argument("q has the shape " + shape_text(q) + ", k has " + shape_text(k) +
                                 "; the batches must be equal");
   }
-  Tensor o = output_of(q);
+  Tensor o = empty_heads(q);
+  Tensor lse;
+  if (has_lse) {
+    lse = Tensor::empty(q.sizes().first(3), torch_abi().aoti_torch_dtype_float32, q.device());
+  }
   if (keys_count == 0) {
+    if (has_lse) throw std::invalid_argument("k has no rows; attention_with_lse needs keys");
     o.fill_with_zero();
   } else if (batch > 0 && rows > 0 && sizes.heads > 0) {
     const HeadsTensor queries = heads_tensor(q);
@@ -187,10 +180,11 @@ void attention(StackValue* stack, std::uint64_t /*inputs*/, std::uint64_t /*outp
                           result.batch_stride,
                           result.row_stride,
                           result.head_stride};
-    const std::array<void*, 5> tensors{queries.data, keys.data, values.data, result.data, nullptr};
+    const std::array<void*, 5> tensors{queries.data, keys.data, values.data, result.data,
+                                       has_lse ? lse.data() : nullptr};
     const std::array scalars{options.scale, options.softcap_scalar()};
     const DeviceScope scope(q.device());
-    PlanWords words = attention_words(&kPrefill, q, sizes, options);
+    PlanWords words = attention_words(has_lse ? &kPrefillWithLse : &kPrefill, q, sizes, options);
     words[5] = octave_of(batch);
     words[6] = octave_of(rows);
     words[7] = octave_of(keys_count);
@@ -201,6 +195,7 @@ void attention(StackValue* stack, std::uint64_t /*inputs*/, std::uint64_t /*outp
           description.ranges.push_back(octave_range("batch", batch));
           description.ranges.push_back(octave_range("seq_q", rows));
           description.ranges.push_back(octave_range("seq_k", keys_count));
+          if (has_lse) description.assignments.emplace_back("lse", "true");
           description.shape += " and k of shape " + shape_text(k);
           return description;
         },
@@ -208,6 +203,17 @@ void attention(StackValue* stack, std::uint64_t /*inputs*/, std::uint64_t /*outp
     launch(plan, q.device(), scope, dims, tensors, scalars);
   }
   stack[0] = give(std::move(o));
+  if (has_lse) stack[1] = give(std::move(lse));
+}
+
+}  // namespace
+
+void attention(StackValue* stack, std::uint64_t /*inputs*/, std::uint64_t /*outputs*/) {
+  prefill(stack, false);
+}
+
+void attention_with_lse(StackValue* stack, std::uint64_t /*inputs*/, std::uint64_t /*outputs*/) {
+  prefill(stack, true);
 }
 
 // (q, k, v, q_starts, k_starts, max_q, max_k, scale, causal, window, softcap) -> o

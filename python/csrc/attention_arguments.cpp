@@ -105,15 +105,27 @@ HeadsTensor heads_tensor(const Tensor& tensor) {
   return heads;
 }
 
+Tensor empty_heads(const Tensor& tensor) {
+  const std::span<const std::int64_t> sizes = tensor.sizes();
+  const std::int64_t row = sizes[1] * sizes[3];
+  const std::array strides{std::max<std::int64_t>(sizes[2], 1) * row, sizes[3], row,
+                           std::int64_t{1}};
+  return Tensor::empty_strided(sizes, strides, tensor.dtype(), tensor.device());
+}
+
 void* int_data(const Tensor& tensor, const char* name, std::span<const std::int64_t> sizes,
                const Tensor& q, Tensor& copy) {
-  if (!std::ranges::equal(tensor.sizes(), sizes) ||
-      tensor.dtype() != torch_abi().aoti_torch_dtype_int32) {
+  return plain_data(tensor, name, torch_abi().aoti_torch_dtype_int32, sizes, q, copy);
+}
+
+void* plain_data(const Tensor& tensor, const char* name, std::int32_t dtype,
+                 std::span<const std::int64_t> sizes, const Tensor& q, Tensor& copy) {
+  if (!std::ranges::equal(tensor.sizes(), sizes) || tensor.dtype() != dtype) {
     std::string text;
     for (const std::int64_t size : sizes) text += (text.empty() ? "" : ", ") + std::to_string(size);
     throw std::invalid_argument(std::string(name) + " has the shape " + shape_text(tensor) +
-                                " and is " + dtype_text(tensor.dtype()) +
-                                "; it must be int32 of shape (" + text + ")");
+                                " and is " + dtype_text(tensor.dtype()) + "; it must be " +
+                                dtype_text(dtype) + " of shape (" + text + ")");
   }
   expect_device(tensor, name, q.device());
   std::int64_t expected = 1;

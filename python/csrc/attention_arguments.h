@@ -54,10 +54,19 @@ HeadSizes check_heads(const Tensor& q, const Tensor& k, const Tensor& v, std::si
 // if its pointer or its strides are not those that kernels read: 16 bytes, multiples of 8 elements.
 HeadsTensor heads_tensor(const Tensor& tensor);
 
-// A tensor of int32 that lies side by side, with these sizes, on q's device. `copy` gets the
-// elements if the tensor has other strides.
+// A tensor of this dtype (one of PyTorch's codes) that lies side by side, with these sizes, on q's
+// device. `copy` gets the elements if the tensor has other strides.
+void* plain_data(const Tensor& tensor, const char* name, std::int32_t dtype,
+                 std::span<const std::int64_t> sizes, const Tensor& q, Tensor& copy);
+
+// The same of int32.
 void* int_data(const Tensor& tensor, const char* name, std::span<const std::int64_t> sizes,
                const Tensor& q, Tensor& copy);
+
+// A new tensor of the shape of `tensor`, (batch, heads, rows, head_dim). Its rows have all heads
+// side by side, so that transposing it and joining the heads copies nothing. The fake kernels in
+// Python say the same.
+Tensor empty_heads(const Tensor& tensor);
 
 // The words and the description of a plan. An operator adds its own sizes to both.
 PlanWords attention_words(const char* const* op, const Tensor& q, const HeadSizes& sizes,

@@ -50,6 +50,14 @@ constexpr std::array kOperators{
              "Tensor q, Tensor k, Tensor v, float scale, bool causal=False, int window=-1, "
              "float softcap=0.0",
              "Tensor", attention},
+    Operator{"attention_with_lse",
+             "Tensor q, Tensor k, Tensor v, float scale, bool causal=False, int window=-1, "
+             "float softcap=0.0",
+             "(Tensor, Tensor)", attention_with_lse},
+    Operator{"attention_backward",
+             "Tensor dout, Tensor q, Tensor k, Tensor v, Tensor o, Tensor lse, float scale, "
+             "bool causal=False",
+             "(Tensor, Tensor, Tensor)", attention_backward},
     Operator{"attention_varlen",
              "Tensor q, Tensor k, Tensor v, Tensor q_starts, Tensor k_starts, int max_q, "
              "int max_k, float scale, bool causal=False, int window=-1, float softcap=0.0",

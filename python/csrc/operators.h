@@ -36,8 +36,12 @@ void swiglu_packed_backward(StackValue* stack, std::uint64_t inputs, std::uint64
 
 // attention.cpp
 void attention(StackValue* stack, std::uint64_t inputs, std::uint64_t outputs);
+void attention_with_lse(StackValue* stack, std::uint64_t inputs, std::uint64_t outputs);
 void attention_varlen(StackValue* stack, std::uint64_t inputs, std::uint64_t outputs);
 void attention_decode(StackValue* stack, std::uint64_t inputs, std::uint64_t outputs);
 void attention_decode_paged(StackValue* stack, std::uint64_t inputs, std::uint64_t outputs);
+
+// attention_backward.cpp
+void attention_backward(StackValue* stack, std::uint64_t inputs, std::uint64_t outputs);
 
 }  // namespace mgtune::torch

@@ -63,6 +63,16 @@ INSTANTIATE_TEST_SUITE_P(
             "capped=true,lse=true,T=f16"},
         ProblemOnGpu{"attention.prefill",
                      "batch=1,seq_q=4224,seq_k=4224,heads=2,kv_heads=1,head_dim=128,T=bf16"},
+        ProblemOnGpu{"attention.backward",
+                     "batch=2,seq_q=1023,seq_k=1024,heads=4,kv_heads=2,head_dim=128,causal=true,"
+                     "T=bf16"},
+        ProblemOnGpu{"attention.backward",
+                     "batch=1,seq_q=799,seq_k=513,heads=7,kv_heads=1,head_dim=64,causal=true,"
+                     "T=f16"},
+        ProblemOnGpu{"attention.backward",
+                     "batch=1,seq_q=307,seq_k=1000,heads=4,kv_heads=4,head_dim=128,T=f16"},
+        ProblemOnGpu{"attention.backward",
+                     "batch=3,seq_q=130,seq_k=257,heads=4,kv_heads=1,head_dim=64,T=bf16"},
         ProblemOnGpu{
             "attention.varlen",
             "sequences=37,tokens_q=3000,max_q=700,heads=4,kv_heads=2,head_dim=128,causal=true,"

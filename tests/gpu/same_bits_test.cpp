@@ -77,6 +77,10 @@ INSTANTIATE_TEST_SUITE_P(
                     "swiglu.packed_forward rows=301,hidden=1032,T=bf16",
                     "swiglu.backward rows=301,hidden=1032,T=bf16",
                     "swiglu.packed_backward rows=301,hidden=1032,T=bf16",
+                    "attention.backward batch=2,seq_q=301,seq_k=333,heads=4,kv_heads=2,"
+                    "head_dim=64,causal=true,T=bf16",
+                    "attention.backward batch=1,seq_q=301,seq_k=200,heads=7,kv_heads=1,"
+                    "head_dim=128,T=f16",
                     "gemm.forward m=5,n=1032,k=4104,T=bf16",
                     "gemm.forward m=70,n=1032,k=4104,T=bf16",
                     "swiglu.gate_up m=5,n=1032,k=4104,T=bf16"));

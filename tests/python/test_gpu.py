@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
-from conftest import DTYPES, expect_close, reference_norm, reference_swiglu
+from conftest import DTYPES, expect_close, reference_norm, reference_swiglu, relative_error
 
 import mgtune.torch as mt
 
@@ -183,6 +185,30 @@ def test_attention(dtype: torch.dtype) -> None:
         wide = [one.double() for one in inputs]
         expected = torch.nn.functional.scaled_dot_product_attention(*wide, **options)
         expect_close(o, expected, dtype)
+
+
+@pytest.mark.parametrize("head_dim", [64, 128])
+def test_gradients_of_attention(head_dim: int) -> None:
+    def head(rows: int, count: int) -> torch.Tensor:
+        return torch.randn(2, count, rows, head_dim, device="cuda", dtype=torch.bfloat16)
+
+    for queries, keys, causal in ((300, 300, True), (130, 333, False)):
+        inputs = [head(queries, 8), head(keys, 2), head(keys, 2)]
+        wide = [one.double().requires_grad_() for one in inputs]
+        for one in inputs:
+            one.requires_grad_()
+        dout = head(queries, 8)
+        options: dict[str, Any] = {"is_causal": causal, "enable_gqa": True}
+        expected = torch.autograd.grad(
+            torch.nn.functional.scaled_dot_product_attention(*wide, **options), wide, dout.double()
+        )
+        runs = [
+            torch.autograd.grad(mt.attention(*inputs, **options, prefer="mgtune"), inputs, dout)
+            for _ in range(2)
+        ]
+        for one, again, other in zip(*runs, expected, strict=True):
+            assert relative_error(one, other) < 1.5e-2
+            assert torch.equal(one, again)
 
 
 def test_attention_in_a_graph() -> None:

@@ -344,6 +344,20 @@ def test_auto_leaves_attention_to_pytorch_where_nothing_was_measured(
         mt.patch(model, attention="fast")
 
 
+def test_attention_trains(tokens: torch.Tensor, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[torch.Tensor] = []
+    operator = _attention._prefill_operator
+    monkeypatch.setattr(_attention, "_prefill_operator", lambda *inputs: calls.append(inputs[0]) or operator(*inputs))
+    model = make_wide_model("LlamaConfig").train()
+    original = copy.deepcopy(model).double()
+    mt.patch(model, attention="mgtune")
+    for one in (model, original):
+        one(input_ids=tokens, labels=tokens, use_cache=False).loss.backward()
+    assert len(calls) == 1
+    for parameter, other in zip(model.parameters(), original.parameters(), strict=True):
+        assert relative_error(parameter.grad, other.grad) < 2e-2
+
+
 @pytest.mark.parametrize("family", ["LlamaConfig", "Gemma2Config"])
 def test_attention_with_gradients_is_the_models(
     family: str, tokens: torch.Tensor, kernels: list[str]

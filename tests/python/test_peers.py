@@ -56,5 +56,17 @@ def test_attention_of_flash_has_the_layout_of_q():
     torch.testing.assert_close(o.float(), expected, atol=2e-2, rtol=2e-2)
 
 
+def test_gradients_of_attention_of_flash():
+    operator, problem = "attention.backward", PROBLEMS["attention.prefill"]
+    inputs = implementations.inputs_of(torch, operator, problem, device="cpu")
+    (q, k, v), (dout,) = inputs
+    wide = [each.detach().double().requires_grad_() for each in (q, k, v)]
+    o = torch.nn.functional.scaled_dot_product_attention(*(each.transpose(1, 2) for each in wide), is_causal=True, enable_gqa=True)
+    expected = torch.autograd.grad(o.transpose(1, 2), wide, dout.double())
+    for one, other in zip(outputs_of(implementations.FLASH, operator, problem, inputs), expected, strict=True):
+        assert one.shape == other.shape
+        torch.testing.assert_close(one.double(), other, atol=3e-2, rtol=3e-2)
+
+
 def test_packed_sequences_are_as_even_as_possible():
     assert implementations.lengths_of({"tokens_q": 11, "sequences": 3}) == [4, 4, 3]

@@ -206,7 +206,12 @@ Status explain_failure(const Operator& op, const ProblemWords& words, Status fai
 template <typename Visit>
 Status for_each_problem(const std::vector<const Operator*>& operators,
                         const ProblemRequest& request, DeviceKind device, const Visit& visit) {
+  // Of several operators, one may serve fewer models than the others.
+  const bool may_leave_out =
+      request.model.has_value() && request.problems.empty() && operators.size() > 1;
   std::int64_t tried = 0;
+  bool visited = false;
+  Status left_out;  // why the first problem was left out
   for (const Operator* op : operators) {
     MGTUNE_ASSIGN(const std::vector<ProblemWords> asked, asked_words(*op, request, device));
     for (const ProblemWords& words : asked) {
@@ -220,14 +225,18 @@ Status for_each_problem(const std::vector<const Operator*>& operators,
           if (refusal.ok()) refusal = std::move(problem).take_status();
           continue;
         }
-        any = true;
+        any = visited = true;
         MGTUNE_TRY(check_tensors(*problem));
         if (!visit(*std::move(problem))) return {};
       } while (combinations.advance());
-      if (!any) return request.problems.empty() ? refusal : explain_failure(*op, words, refusal);
+      if (any) continue;
+      if (!may_leave_out) {
+        return request.problems.empty() ? refusal : explain_failure(*op, words, refusal);
+      }
+      if (left_out.ok()) left_out = std::move(refusal);
     }
   }
-  return {};
+  return visited ? Status() : left_out;
 }
 
 }  // namespace

@@ -33,9 +33,11 @@ struct ProblemRequest {
 // dtype variable, the variable gets its default. If it has no default, there is a problem for each
 // of its dtypes that the operator's constraints allow. If the request has no problems, no model and
 // no recording, the problems are the defaults in the operator's file (the small ones on the cpu
-// device). Shapes, strides and cost of each problem are checked (plan/problem_check.h). The
-// message of invalid_argument has the wrong words, or the place in the operator's file. More than
-// 100,000 combinations of problems and dtypes are refused before they are made.
+// device). Of several operators, those that refuse a model's problems have fewer or none, as long
+// as another one has some. Shapes, strides and cost of each problem are checked
+// (plan/problem_check.h). The message of invalid_argument has the wrong words, or the place in the
+// operator's file. More than 100,000 combinations of problems and dtypes are refused before they
+// are made.
 Result<std::vector<Problem>> make_problems(const std::vector<const Operator*>& operators,
                                            const ProblemRequest& request, DeviceKind device);
 

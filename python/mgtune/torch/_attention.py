@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from mgtune.torch import _functions
-from mgtune.torch._attention_rule import FEWEST_QUERIES, is_faster
+from mgtune.torch._attention_rule import FEWEST_QUERIES, HEAD_DIMS_WITH_GRADIENT, is_faster
 
 PREFERENCES = ("auto", "mgtune", "sdpa")
 _DTYPES = frozenset({torch.float16, torch.bfloat16})
@@ -29,6 +29,11 @@ def check_preference(prefer: str) -> None:
     """Raises ValueError if this is no preference."""
     if prefer not in PREFERENCES:
         raise ValueError(f"prefer is {prefer!r}; it must be one of {', '.join(map(repr, PREFERENCES))}")
+
+
+def needs_gradient(*tensors: Tensor) -> bool:
+    """Returns whether autograd will ask for a gradient of one of them."""
+    return torch.is_grad_enabled() and any(one.requires_grad for one in tensors)
 
 
 def _why_kernels_cannot(
@@ -55,13 +60,13 @@ def _why_kernels_cannot(
         return "there are kernels for float16 and bfloat16, the same for all arguments"
     if key.device != query.device or value.device != query.device:
         return "the arguments are on several devices"
-    if torch.is_grad_enabled() and any(one.requires_grad for one in tensors):
-        return "there is no kernel for gradients"
     batch, heads, queries, head_dim = query.shape
     if key.shape != value.shape or key.shape[0] != batch or key.shape[3] != head_dim:
         return "the shapes of the arguments differ"
     if head_dim not in HEAD_DIMS:
         return "there are kernels for a head_dim of 64, 96, 128 and 256"
+    if head_dim not in HEAD_DIMS_WITH_GRADIENT and needs_gradient(*tensors):
+        return "there are kernels for gradients for a head_dim of 64 and 128"
     kv_heads, keys = key.shape[1], key.shape[2]
     if heads != kv_heads and (not enable_gqa or kv_heads == 0 or heads % kv_heads != 0):
         return "the numbers of heads differ"
@@ -101,15 +106,18 @@ def why_sdpa(
     )
     if why:
         return why
-    if prefer == "auto" and not is_faster(
-        query.device,
-        query.dtype,
-        query.shape[0],
-        query.shape[1],
-        key.shape[1],
-        query.shape[3],
-        query.shape[2],
-        key.shape[2],
+    if prefer == "auto" and (
+        needs_gradient(query, key, value)  # it was not measured with its gradient
+        or not is_faster(
+            query.device,
+            query.dtype,
+            query.shape[0],
+            query.shape[1],
+            key.shape[1],
+            query.shape[3],
+            query.shape[2],
+            key.shape[2],
+        )
     ):
         return "mgtune was not measured to be faster"
     return "" if _functions._is_ready(query) else "mgtune's kernels do not run here"
@@ -143,18 +151,21 @@ def run_kernel(
     """Runs mgtune's kernel for arguments for which why_sdpa() is "".
 
     `kv_lens`: how many keys each sequence has, if it does not fill its rows of key. There are at most 16
-    queries then, and it is not causal.
+    queries then, and it is not causal. With `kv_lens` or `softcap` there is no gradient.
     """
     if scale is None:
         scale = query.shape[3] ** -0.5
     result: Tensor
-    if kv_lens is not None or (query.shape[2] <= _MOST_QUERIES and not is_causal):
+    has_gradient = needs_gradient(query, key, value)  # decoding has none
+    if kv_lens is not None or (
+        query.shape[2] <= _MOST_QUERIES and not is_causal and not has_gradient
+    ):
         run: Any = _decode_operator if _is_compiling() else _decode_kernel
         if kv_lens is None:
             kv_lens = _full_lengths(key)
         result = run(query, key, value, kv_lens, scale, -1, False, -1, softcap)
     else:
-        run = _prefill_operator if _is_compiling() else _prefill_kernel
+        run = _prefill_operator if has_gradient or _is_compiling() else _prefill_kernel
         result = run(query, key, value, scale, is_causal, -1, softcap)
     return result
 
@@ -177,7 +188,7 @@ def attention(
     mgtune's kernels run where a measurement says that they are faster: on an H200, in bfloat16, with a
     head_dim of 128. That is prefill of sequences of 2,048 tokens and more, and one query for each of 1
     to 8 sequences with 32 query heads, 8 heads of keys, and 1,024 to 65,536 keys (_attention_rule.py).
-    They have no gradient. PyTorch's attention runs in all other cases.
+    They were not measured with a gradient. PyTorch's attention runs in all other cases.
 
     Args:
         query: shape (batch, heads, queries, head_dim).
@@ -188,8 +199,8 @@ def attention(
         scale: None means 1 / sqrt(head_dim).
         enable_gqa: whether kv_heads may be less than heads.
         prefer: "auto", the rule above; "mgtune", mgtune's kernels wherever they compute the call: float16
-            or bfloat16, a head_dim of 64, 96, 128 or 256, no mask, dropout or gradient, and as many
-            queries as keys if it is causal; "sdpa", PyTorch's attention.
+            or bfloat16, a head_dim of 64, 96, 128 or 256 (with a gradient 64 or 128), no mask or
+            dropout, and as many queries as keys if it is causal; "sdpa", PyTorch's attention.
 
     Returns:
         A tensor of query's shape and dtype.

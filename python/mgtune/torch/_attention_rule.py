@@ -8,6 +8,7 @@ all. With more keys both read the cache at the speed of its memory.
 Prefill of whole sequences runs mgtune's kernels with a head_dim of 128, from 2,048 queries for each
 sequence and 131,072 rows in all on (results/h200/pytorch.md): they are 1.02 to 1.20 times as fast as
 cuDNN there. No other GPU, dtype and number of heads was measured, so there PyTorch's attention runs.
+Attention with its gradient was not measured either.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ _MOST_SEQUENCES = 8
 _FEWEST_KEYS = 1024
 _MOST_KEYS_IN_ALL = 65536
 FEWEST_QUERIES = 2048
+HEAD_DIMS_WITH_GRADIENT = frozenset({64, 128})  # those of attention.backward
 _FEWEST_ROWS = 131072  # batch * heads * queries
 
 

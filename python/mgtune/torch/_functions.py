@@ -58,7 +58,7 @@ _swiglu_packed_kernel = _kernel("swiglu_packed")
 _swiglu_packed_backward_kernel = _kernel("swiglu_packed_backward")
 
 
-def _refuse_second_derivatives() -> None:
+def refuse_second_derivatives() -> None:
     """Backward runs with gradients enabled only for create_graph=True."""
     if _is_grad_enabled():
         raise RuntimeError(
@@ -86,7 +86,7 @@ class _RmsNorm(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, dy: Tensor) -> tuple[Tensor, Tensor | None, None]:
-        _refuse_second_derivatives()
+        refuse_second_derivatives()
         needs_dw = ctx.needs_input_grad[1]
         dx, dw = _rms_norm_backward_kernel(
             dy, *ctx.saved_tensors, getattr(ctx, "weight_offset", 0.0), needs_dw
@@ -110,7 +110,7 @@ class _AddRmsNorm(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, dy: Tensor, ds: Tensor) -> tuple[Tensor, Tensor, Tensor | None, None]:
-        _refuse_second_derivatives()
+        refuse_second_derivatives()
         needs_dw = ctx.needs_input_grad[2]
         dx, dw = _add_rms_norm_backward_kernel(
             dy, ds, *ctx.saved_tensors, getattr(ctx, "weight_offset", 0.0), needs_dw
@@ -127,7 +127,7 @@ class _Swiglu(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, dy: Tensor) -> tuple[Tensor, Tensor]:
-        _refuse_second_derivatives()
+        refuse_second_derivatives()
         gate, up = ctx.saved_tensors
         dgate, dup = _swiglu_backward_kernel(dy, gate, up)
         return dgate, dup
@@ -142,7 +142,7 @@ class _SwigluPacked(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, dy: Tensor) -> Tensor:
-        _refuse_second_derivatives()
+        refuse_second_derivatives()
         (gate_up,) = ctx.saved_tensors
         result: Tensor = _swiglu_packed_backward_kernel(dy, gate_up)
         return result

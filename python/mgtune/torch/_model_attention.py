@@ -144,12 +144,14 @@ def _attention_of_model(
         if is_causal is None:
             is_causal = bool(getattr(module, "is_causal", True))
         is_causal = query.shape[2] > 1 and is_causal
-        if not _attention.why_sdpa(
+        softcap = kwargs.get("softcap") or 0.0
+        has_kernel = (softcap == 0.0 and lengths is None) or not _attention.needs_gradient(
+            query, key, value
+        )
+        if has_kernel and not _attention.why_sdpa(
             query, key, value, None, dropout, is_causal, scaling, True, prefer
         ):
-            o = _attention.run_kernel(
-                query, key, value, is_causal, scaling, kwargs.get("softcap") or 0.0, lengths
-            )
+            o = _attention.run_kernel(query, key, value, is_causal, scaling, softcap, lengths)
             return o.transpose(1, 2).contiguous(), None
     if lengths is not None:
         attention_mask = torch.arange(key.shape[2], device=key.device) < lengths[:, None]

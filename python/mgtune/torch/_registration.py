@@ -14,6 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from mgtune.torch._attention_rule import HEAD_DIMS_WITH_GRADIENT
+
 _ops = torch.ops.mgtune
 # The registrations hold as long as this object lives.
 _implementations = torch.library.Library("mgtune", "IMPL")  # type: ignore[no-untyped-call]
@@ -111,6 +113,31 @@ def _attention(
     return _rows_of_all_heads(q)
 
 
+def _attention_with_lse(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    scale: float,
+    causal: bool = False,
+    window: int = -1,
+    softcap: float = 0.0,
+) -> tuple[Tensor, Tensor]:
+    return _rows_of_all_heads(q), q.new_empty(q.shape[:3], dtype=torch.float32)
+
+
+def _attention_backward(
+    dout: Tensor,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    o: Tensor,
+    lse: Tensor,
+    scale: float,
+    causal: bool = False,
+) -> tuple[Tensor, Tensor, Tensor]:
+    return _rows_of_all_heads(q), _rows_of_all_heads(k), _rows_of_all_heads(v)
+
+
 def _attention_varlen(
     q: Tensor,
     k: Tensor,
@@ -156,8 +183,7 @@ def _attention_decode_paged(
     return _rows_of_all_heads(q)
 
 
-_ATTENTION: dict[str, Callable[..., Any]] = {
-    "attention": _attention,
+_ATTENTION_WITHOUT_GRADIENT: dict[str, Callable[..., Any]] = {
     "attention_varlen": _attention_varlen,
     "attention_decode": _attention_decode,
     "attention_decode_paged": _attention_decode_paged,
@@ -174,7 +200,10 @@ _FAKES: dict[str, Callable[..., Any]] = {
     "swiglu_backward": _swiglu_backward,
     "swiglu_packed": _swiglu_packed,
     "swiglu_packed_backward": _swiglu_packed_backward,
-    **_ATTENTION,
+    "attention": _attention,
+    "attention_with_lse": _attention_with_lse,
+    "attention_backward": _attention_backward,
+    **_ATTENTION_WITHOUT_GRADIENT,
 }
 
 
@@ -249,15 +278,61 @@ def _register_swiglu_gradients() -> None:
     torch.library.register_autograd("mgtune::swiglu_packed", backward_packed, setup_context=save)
 
 
+def _needs_gradient(*tensors: Tensor) -> bool:
+    return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+
+
+def _register_attention_gradients() -> None:
+    def save(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
+        q, k, v, ctx.scale, ctx.causal, window, softcap = inputs
+        if q.shape[-1] not in HEAD_DIMS_WITH_GRADIENT or window != -1 or softcap != 0.0:
+            raise RuntimeError(
+                "torch.ops.mgtune.attention has a gradient for a head_dim of 64 and 128, without a window "
+                "and a softcap; use mgtune.torch.attention, which runs PyTorch's attention otherwise, or "
+                "torch.no_grad()"
+            )
+        ctx.save_for_backward(q, k, v, *output)
+        ctx.mark_non_differentiable(output[1])
+
+    def backward(
+        ctx: Any, dout: Tensor, _: Any
+    ) -> tuple[Tensor, Tensor, Tensor, None, None, None, None]:
+        # PyTorch would only warn, and the second derivative would be lost. The module is imported here
+        # because it needs the operators to be registered.
+        from mgtune.torch._functions import refuse_second_derivatives
+
+        refuse_second_derivatives()
+        dq, dk, dv = _ops.attention_backward(dout, *ctx.saved_tensors, ctx.scale, ctx.causal)
+        return dq, dk, dv, None, None, None, None
+
+    torch.library.register_autograd("mgtune::attention_with_lse", backward, setup_context=save)
+
+    def attention(
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        scale: float,
+        causal: bool = False,
+        window: int = -1,
+        softcap: float = 0.0,
+    ) -> Tensor:
+        """The form without lse calls the one with it if a gradient is needed, which needs lse."""
+        result: Tensor
+        if _needs_gradient(q, k, v):
+            result, _ = _ops.attention_with_lse(q, k, v, scale, causal, window, softcap)
+            return result
+        result = _ops._attention(q, k, v, scale, causal, window, softcap)
+        return result
+
+    _implement("attention", attention)
+
+
 def _register_forms_without_rstd() -> None:
     """The forms without rstd call those with it if a gradient is needed, which needs rstd."""
 
-    def needs_gradient(*tensors: Tensor) -> bool:
-        return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
-
     def rms_norm(x: Tensor, weight: Tensor, eps: float, weight_offset: float = 0.0) -> Tensor:
         result: Tensor
-        if needs_gradient(x, weight):
+        if _needs_gradient(x, weight):
             result, _ = _ops.rms_norm_with_rstd(x, weight, eps, weight_offset)
             return result
         result = _ops._rms_norm(x, weight, eps, weight_offset)
@@ -266,7 +341,7 @@ def _register_forms_without_rstd() -> None:
     def add_rms_norm(
         x: Tensor, residual: Tensor, weight: Tensor, eps: float, weight_offset: float = 0.0
     ) -> tuple[Tensor, Tensor]:
-        if needs_gradient(x, residual, weight):
+        if _needs_gradient(x, residual, weight):
             y, s, _ = _ops.add_rms_norm_with_rstd(x, residual, weight, eps, weight_offset)
             return y, s
         y, s = _ops._add_rms_norm(x, residual, weight, eps, weight_offset)
@@ -276,14 +351,14 @@ def _register_forms_without_rstd() -> None:
     _implement("add_rms_norm", add_rms_norm)
 
 
-def _refuse_gradients_of_attention() -> None:
-    """There is no backward kernel: a call that needs a gradient raises, instead of losing it."""
+def _refuse_other_gradients_of_attention() -> None:
+    """Without a backward kernel a call that needs a gradient raises, instead of losing it."""
 
     def refusing(name: str) -> Callable[..., Tensor]:
         kernel = getattr(_ops, f"_{name}")
 
         def call(q: Tensor, k: Tensor, v: Tensor, *rest: Any, **options: Any) -> Tensor:
-            if torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad):
+            if _needs_gradient(q, k, v):
                 raise RuntimeError(
                     f"torch.ops.mgtune.{name} has no gradient, but q, k or v needs one; use "
                     "mgtune.torch.attention, which runs PyTorch's attention then, or torch.no_grad()"
@@ -293,7 +368,7 @@ def _refuse_gradients_of_attention() -> None:
 
         return call
 
-    for name in _ATTENTION:
+    for name in _ATTENTION_WITHOUT_GRADIENT:
         _implement(name, refusing(name))
 
 
@@ -308,4 +383,5 @@ def register() -> None:
     _register_norm_gradients()
     _register_swiglu_gradients()
     _register_forms_without_rstd()
-    _refuse_gradients_of_attention()
+    _register_attention_gradients()
+    _refuse_other_gradients_of_attention()

@@ -32,12 +32,13 @@ class CpuModule {
     return build(sources, source, std::move(kernels));
   }
 
-  // Kernels of the folder's reference.cu, with `problem` (reference_problems.h) in front of it.
+  // Kernels of a source of references, with `problem` (reference_problems.h) in front of it.
   static Result<CpuModule> build_reference(const std::string& folder, const std::string& problem,
-                                           std::vector<std::string> kernels) {
+                                           std::vector<std::string> kernels,
+                                           const std::string& source = "reference.cu") {
     MGTUNE_ASSIGN(SourceTree sources, read_source_tree(FileSystem::real(), source_path(folder)));
-    sources.files["reference.cu"].insert(0, problem);
-    return build(sources, "reference.cu", std::move(kernels));
+    sources.files[source].insert(0, problem);
+    return build(sources, source, std::move(kernels));
   }
 
   static Result<CpuModule> build(const SourceTree& sources, const std::string& source,

@@ -25,4 +25,10 @@ REFERENCE_PROBLEM(VarlenReferenceProblem, long long sequences = 0, tokens_q = 0,
                   long long k_sh = 0, v_ss = 0, v_sh = 0; float scale = 0, softcap = 0;
                   bool causal = false, windowed = false, capped = false);
 
+REFERENCE_PROBLEM(AttentionBackwardReferenceProblem, long long batch = 0, seq_q = 0, seq_k = 0;
+                  long long heads = 0, kv_heads = 0, head_dim = 0, q_sb = 0, q_ss = 0, q_sh = 0;
+                  long long k_sb = 0, k_ss = 0, k_sh = 0, v_sb = 0, v_ss = 0, v_sh = 0, o_sb = 0;
+                  long long o_ss = 0, o_sh = 0, dout_sb = 0, dout_ss = 0, dout_sh = 0;
+                  float scale = 0; bool causal = false);
+
 }  // namespace mgtune

@@ -72,6 +72,9 @@ const std::vector<std::string> kMorePrefill = {
     "batch=1,seq_q=9,seq_k=9,heads=1,kv_heads=1,head_dim=96,lse=true",
     "batch=1,seq_q=9,seq_k=9,heads=1,kv_heads=1,head_dim=256,causal=true,windowed=true,capped=true",
     "batch=1,seq_q=9,seq_k=9,heads=1,kv_heads=1,head_dim=64,windowed=true"};
+const std::vector<std::string> kMoreAttentionBackward = {
+    "batch=1,seq_q=9,seq_k=9,heads=2,kv_heads=1,head_dim=128,causal=true",
+    "batch=1,seq_q=9,seq_k=9,heads=2,kv_heads=1,head_dim=64"};
 const std::vector<std::string> kMoreVarlen = {
     "sequences=2,tokens_q=9,max_q=9,heads=1,kv_heads=1,head_dim=64,lse=true",
     "sequences=2,tokens_q=9,max_q=9,heads=1,kv_heads=1,head_dim=64,causal=true",
@@ -167,6 +170,7 @@ const std::map<std::string, std::vector<std::string>>& more_problems() {
       {"linear.decode", kMoreLinearDecode},
       {"linear.qkv", kMoreLinearQkv},
       {"attention.prefill", kMorePrefill},
+      {"attention.backward", kMoreAttentionBackward},
       {"attention.varlen", kMoreVarlen},
       {"attention.decode", kMoreDecode},
       {"rmsnorm.backward", kMoreBackward},

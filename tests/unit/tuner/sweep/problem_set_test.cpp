@@ -171,6 +171,27 @@ TEST_F(ProblemSetTest, AModelsFieldsBecomeDims) {
               ElementsAre("rows=1 hidden=64 T=f16 W=f32", "rows=32 hidden=64 T=f16 W=f32"));
 }
 
+// Of the operators of a family, one may serve fewer models than the others.
+TEST_F(ProblemSetTest, OneOfSeveralOperatorsMayRefuseAModel) {
+  std::string text = kToyForward;
+  text.replace(text.find("hidden <= 65536"), 15, "hidden != 64");
+  const Operator narrow = *decode_text("toy.narrow", text);
+  ProblemRequest request{.problems = {}, .model = {}, .dtypes = {DType::f32}};
+  request.model = ModelShapes{"toy model", {{"heads", 4}, {"head_dim", 16}}, {1}};
+  const auto problems = make_problems({&narrow, &op_}, request, DeviceKind::cpu);
+  ASSERT_TRUE(problems.ok()) << problems.status().message();
+  ASSERT_EQ(problems->size(), 1U);
+  EXPECT_EQ(problems->front().op, &op_);
+
+  const auto refusal_of = [&](const std::vector<const Operator*>& operators) {
+    return make_problems(operators, request, DeviceKind::cpu).status().message();
+  };
+  EXPECT_THAT(refusal_of({&narrow}), HasSubstr("hidden != 64"));
+  EXPECT_THAT(refusal_of({&narrow, &narrow}), HasSubstr("hidden != 64"));
+  request.problems = {"rows=1,hidden=64"};
+  EXPECT_THAT(refusal_of({&op_, &narrow}), HasSubstr("hidden != 64"));
+}
+
 TEST_F(ProblemSetTest, AModelWithoutTheFieldIsNamed) {
   ProblemRequest request;
   request.model = ModelShapes{"toy model", {{"heads", 4}}, {1}};
