@@ -3,12 +3,17 @@
 
   scripts/search_quality.py --mgtune build/ci/mgtune --db results.db --kernel rmsnorm.forward
   scripts/search_quality.py --mgtune build/ci/mgtune exports/*.t4.json
+  scripts/search_quality.py --mgtune build/ci/mgtune --evaluations 200 --json --commit 0123abc spaces/*.json.gz > quality.json
+  scripts/search_quality.py --print quality.json
 
 The first form uses every problem of the operator for which a sweep visited all variants (`mgtune sweep --strategy exhaustive`). The second
 form uses recorded spaces, such as T4 exports of such problems. Each is replayed with 100 seeds; no GPU is needed. A row has the number of
 variants in the space, the number of evaluations, and the time of the fastest variant divided by that of the fastest found: mean and worst
 over the seeds, and the expectation of random draws. A raced-out variant counts with its measured median. Exit code 1 if a mean is below
 --least.
+
+With --json it prints one document with the numbers of each seed. --print makes a table of such a document: the mean after each number of
+evaluations, its 95 % interval, and in parentheses the expectation of random draws.
 """
 import argparse
 import json
@@ -37,6 +42,36 @@ def simulations(arguments):
     return simulate(arguments, words)
 
 
+def document_of(arguments, found):
+    seeds = f"--seeds {arguments.seeds} --evaluations {arguments.evaluations} --json"
+    simulations = [{key: one[key] for key in ("space", "variants", "fraction_of_optimum", "ci95", "random", "per_seed")} for one in found]
+    return {"command": f"scripts/search_quality.py {seeds}", "commit": arguments.commit, "simulations": simulations}
+
+
+def document_text(document):
+    """One space has one line, because there are thousands of seeds."""
+    lines = ",\n".join("  " + json.dumps(one, separators=(",", ":")) for one in document["simulations"])
+    return (f'{{"command": {json.dumps(document["command"])}, "commit": {json.dumps(document["commit"])},\n'
+            f' "simulations": [\n{lines}\n ]}}')
+
+
+def print_fractions(document):
+    simulations = document["simulations"]
+    budgets = sorted(simulations[0]["fraction_of_optimum"], key=int)
+    print("| space | " + " | ".join(f"{budget} evaluations" for budget in budgets) + " |")
+    print("|---" * (len(budgets) + 1) + "|")
+    for one in simulations:
+        cells = [f"{one['fraction_of_optimum'][n]:.3f} +-{one['ci95'][n]:.3f} ({one['random'][n]:.3f})" for n in budgets]
+        print(f"| {one['space']} | " + " | ".join(cells) + " |")
+    means = [[sum(one[key][n] for one in simulations) / len(simulations) for key in ("fraction_of_optimum", "random")] for n in budgets]
+    print(f"| mean of {len(simulations)} | " + " | ".join(f"**{found:.3f}** ({drawn:.3f})" for found, drawn in means) + " |")
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("space", nargs="*", help="recorded spaces; instead of --kernel")
@@ -48,14 +83,21 @@ def main():
     parser.add_argument("--evaluations", default="25%", help="share of each space, or a number (default: 25%%)")
     parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("--least", type=float, default=0, help="the least mean that passes")
-    parser.add_argument("--json", action="store_true", help="print what mgtune simulate said")
+    parser.add_argument("--json", action="store_true", help="print one document with the numbers of each seed")
+    parser.add_argument("--commit", default="", help="with --json: written into the document")
+    parser.add_argument("--print", metavar="DOCUMENT", help="print a table of a document of --json")
     arguments = parser.parse_args()
+    if arguments.print:
+        document = read(arguments.print)
+        print(f"{arguments.print}: `{document['command']}`, commit {document['commit']}")
+        print_fractions(document)
+        return 0
     if bool(arguments.space) == bool(arguments.kernel):
         parser.error("name recorded spaces, or --kernel")
 
     found = simulations(arguments)
     if arguments.json:
-        print(json.dumps(found, indent=2))
+        print(document_text(document_of(arguments, found)))
     else:
         print(f"{'variants':>8} {'evaluations':>11} {'mean':>7} {'+-':>6} {'worst':>7} {'random':>7}  space")
     means, worsts = [], []

@@ -1,4 +1,4 @@
-"""The tables of results/search.md are what scripts/search_claims.py prints of the recorded claims."""
+"""The tables of results/search.md and results/search_quality.md are what scripts print of the recorded claims and fractions."""
 import contextlib
 import io
 import json
@@ -11,6 +11,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "scripts"))
 
 import search_claims  # noqa: E402
+import search_quality  # noqa: E402
 
 
 def printed(document):
@@ -63,6 +64,22 @@ class ClaimsTable(unittest.TestCase):
         times = [row["time"] for row in first["cache"].values()]
         self.assertEqual(times[0], "RuntimeFailedConfig")
         self.assertGreater(len(set(times[1:])), 40)
+
+
+class QualityTable(unittest.TestCase):
+    def test_the_page_has_what_is_recorded(self):
+        document = search_quality.read(ROOT / "results/search/quality/shared.json")
+        with contextlib.redirect_stdout(io.StringIO()) as text:
+            search_quality.print_fractions(document)
+        page = (ROOT / "results/search_quality.md").read_text(encoding="utf-8")
+        self.assertEqual([line for line in page.splitlines() if line.startswith("|")], text.getvalue().splitlines())
+        self.assertIn(f"`{document['command']}`, commit {document['commit']}", page)
+
+    def test_means_are_those_of_the_seeds(self):
+        for one in search_quality.read(ROOT / "results/search/quality/shared.json")["simulations"]:
+            for budget, mean in one["fraction_of_optimum"].items():
+                found = [seed["fraction_of_optimum"][budget] for seed in one["per_seed"]]
+                self.assertAlmostEqual(sum(found) / len(found), mean, msg=one["space"])
 
 
 if __name__ == "__main__":

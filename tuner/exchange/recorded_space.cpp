@@ -32,6 +32,18 @@ std::vector<RecordedValue> values_of(const std::vector<RecordedConfiguration>& c
   return values;
 }
 
+// The values of the parameter, or nothing if one of them is not a whole number.
+std::vector<std::int64_t> whole_numbers(const RecordedParameter& parameter) {
+  constexpr double kLargest = 9e15;  // a double has every whole number up to here
+  std::vector<std::int64_t> numbers;
+  for (const RecordedValue& value : parameter.values) {
+    const double number = value.number.value_or(0.5);
+    if (number != std::floor(number) || std::abs(number) > kLargest) return {};
+    numbers.push_back(static_cast<std::int64_t>(number));
+  }
+  return numbers;
+}
+
 std::string text_of(const std::vector<RecordedParameter>& parameters,
                     const std::vector<std::int64_t>& places) {
   std::string text;
@@ -108,6 +120,7 @@ std::vector<ParameterAxis> RecordedSpace::axes(std::size_t /*design*/) const {
     std::iota(axis.values.begin(), axis.values.end(), 0);
     axis.ordered = std::ranges::all_of(
         parameter.values, [](const RecordedValue& value) { return value.number.has_value(); });
+    axis.numbers = whole_numbers(parameter);
     axes.push_back(std::move(axis));
   }
   return axes;

@@ -1,6 +1,8 @@
 #include "search/encoding.h"
 
 #include <algorithm>
+#include <bit>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -17,10 +19,40 @@ constexpr float kAbsent = -2;  // if the design does not have the parameter
 
 // A parameter of all designs that have one of this name.
 struct Merged {
-  std::set<std::int64_t> values;  // of all these designs
-  bool ordered = true;            // in all these designs
-  std::size_t designs = 0;        // their number
+  std::set<std::int64_t> values;                 // of all these designs
+  std::map<std::int64_t, std::int64_t> numbers;  // of those values that stand for whole numbers
+  bool ordered = true;                           // in all these designs
+  std::size_t designs = 0;                       // their number
 };
+
+// How often two divides a number; -1 for those that are not sizes, such as a 0 that says "none".
+int twos(std::int64_t number) {
+  return number > 0 ? std::countr_zero(static_cast<std::uint64_t>(number)) : -1;
+}
+
+// The exponents twos() of the parameter's numbers, if they say more than the numbers' order.
+std::set<int> exponents(const Merged& parameter) {
+  if (!parameter.ordered || parameter.values.size() < 3 ||
+      parameter.numbers.size() < parameter.values.size()) {
+    return {};
+  }
+  std::set<int> found;
+  bool all_powers = true;
+  for (const auto& [value, number] : parameter.numbers) {
+    found.insert(twos(number));
+    all_powers =
+        all_powers && (number <= 0 || std::has_single_bit(static_cast<std::uint64_t>(number)));
+  }
+  return all_powers || found.size() < 2 ? std::set<int>() : found;
+}
+
+// The place of a member in a set, spread evenly over [0, 1].
+template <typename T>
+float place(const std::set<T>& members, const T& member) {
+  if (members.size() < 2) return 0;
+  return static_cast<float>(std::distance(members.begin(), members.find(member))) /
+         static_cast<float>(members.size() - 1);
+}
 
 }  // namespace
 
@@ -30,33 +62,36 @@ MixedEncoding::MixedEncoding(const VariantSet& set) : designs_(set.design_count(
     for (const ParameterAxis& axis : set.axes(design)) {
       Merged& parameter = merged[axis.name];
       parameter.values.insert(axis.values.begin(), axis.values.end());
+      for (std::size_t i = 0; i < axis.numbers.size(); ++i) {
+        parameter.numbers[axis.values[i]] = axis.numbers[i];
+      }
       parameter.ordered = parameter.ordered && axis.ordered;
       ++parameter.designs;
     }
   }
   has_design_coordinate_ = set.design_count() > 1;
   if (has_design_coordinate_) coordinates_.push_back(unordered(""));
-  std::map<std::string, std::size_t> places;
+  std::map<std::string, Parameter> encoded;
   for (const auto& [name, parameter] : merged) {
+    Parameter& added = encoded[name];
     // A parameter with the same value in all variants has no coordinate.
     if (parameter.values.size() < 2 && parameter.designs == set.design_count()) continue;
-    places[name] = coordinates_.size();
+    added.coordinate = coordinates_.size();
     coordinates_.push_back(parameter.ordered ? ordered(name) : unordered(name));
+    const std::set<int> found = exponents(parameter);
+    if (!found.empty()) {
+      added.twos = coordinates_.size();
+      coordinates_.push_back(ordered(name + ", factors of two"));
+    }
+    for (const std::int64_t value : parameter.values) {
+      const auto rank = static_cast<float>(added.values.size());
+      added.values.push_back({value, parameter.ordered ? place(parameter.values, value) : rank,
+                              found.empty() ? 0 : place(found, twos(parameter.numbers.at(value)))});
+    }
   }
   for (std::size_t design = 0; design < set.design_count(); ++design) {
     for (const ParameterAxis& axis : set.axes(design)) {
-      const auto place = places.find(axis.name);
-      Parameter encoded{place == places.end() ? coordinates_.size() : place->second, {}};
-      const Merged& parameter = merged[axis.name];
-      const float scale = parameter.ordered && parameter.values.size() > 1
-                              ? 1.0F / static_cast<float>(parameter.values.size() - 1)
-                              : 1.0F;
-      float rank = 0;
-      for (const std::int64_t value : parameter.values) {
-        encoded.values.push_back({value, rank * scale});
-        ++rank;
-      }
-      designs_[design].push_back(std::move(encoded));
+      designs_[design].push_back(encoded[axis.name]);
     }
   }
 }
@@ -67,10 +102,11 @@ EncodedPoint MixedEncoding::encode(const Variant& variant) const {
   if (has_design_coordinate_) point[0] = static_cast<float>(design);
   for (std::size_t i = 0; i < designs_[design].size(); ++i) {
     const Parameter& parameter = designs_[design][i];
-    if (parameter.coordinate == coordinates_.size()) continue;
+    if (!parameter.coordinate.has_value()) continue;
     const auto found =
         std::ranges::lower_bound(parameter.values, variant.values[i], {}, &Value::value);
-    point[parameter.coordinate] = found->coordinate;
+    point[*parameter.coordinate] = found->coordinate;
+    if (parameter.twos.has_value()) point[*parameter.twos] = found->twos;
   }
   return point;
 }

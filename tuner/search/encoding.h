@@ -6,12 +6,18 @@
 // no matter how far apart the numbers are: lists like 1, 2, 4, 8 and 32, 64, 96 are written so that
 // each step matters about the same. Values that are identifiers are either equal or different, and
 // so are designs. If a design does not have a parameter, its variants are far from all values of
-// this parameter. Immutable; threads may share it.
+// this parameter.
+//
+// If whole numbers are not all powers of two, as in 16, 32, 48, ..., 256, the parameter has a
+// second coordinate: how often two divides the number. A block of 48 threads may have more in
+// common with one of 80 than with one of 64, because neither divides the rows of an image.
+// Immutable; threads may share it.
 
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -40,11 +46,11 @@ class MixedEncoding {
  private:
   struct Value {
     std::int64_t value;
-    float coordinate;
+    float coordinate, twos;  // twos: on the second coordinate
   };
   struct Parameter {
-    std::size_t coordinate;
-    std::vector<Value> values;  // ascending
+    std::optional<std::size_t> coordinate, twos;  // places in coordinates_
+    std::vector<Value> values;                    // ascending
   };
 
   std::vector<Coordinate> coordinates_;

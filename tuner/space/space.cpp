@@ -157,8 +157,9 @@ bool Space::descend(const DesignSpace& space, Walk& walk, std::size_t level) {
 std::vector<ParameterAxis> Space::axes(std::size_t design) const {
   std::vector<ParameterAxis> axes;
   for (const Parameter& parameter : designs_[design].design->params) {
-    axes.push_back({parameter.name, parameter.values,
-                    parameter.type != ValueType::symbol || parameter.is_real});
+    const bool is_whole = parameter.type != ValueType::symbol;
+    axes.push_back({parameter.name, parameter.values, is_whole || parameter.is_real,
+                    is_whole ? parameter.values : std::vector<std::int64_t>()});
   }
   return axes;
 }

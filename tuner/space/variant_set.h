@@ -24,6 +24,7 @@ struct ParameterAxis {
   std::string name;
   std::vector<std::int64_t> values;  // that a Variant can have, in the order of the list
   bool ordered = true;               // false: identifiers, of which none is larger than another
+  std::vector<std::int64_t> numbers = {};  // that the values stand for, if all are whole numbers
 };
 
 class VariantSet {

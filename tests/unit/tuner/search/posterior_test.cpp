@@ -111,5 +111,38 @@ TEST(EncodingTest, DesignsShareTheParametersThatTheyNameAlike) {
   EXPECT_EQ(encoding.encode({1, {256, 4, 9}})[2], 1);
 }
 
+ParameterAxis axis_of(const std::string& name, const std::vector<std::int64_t>& numbers) {
+  return {name, numbers, true, numbers};
+}
+
+TEST(EncodingTest, NumbersThatAreNotPowersOfTwoAlsoSayHowOftenTwoDividesThem) {
+  const SyntheticSet set({{axis_of("BLOCK", {16, 32, 48, 64, 80}), axis_of("TILE", {1, 2, 4, 8}),
+                           axis_of("SPLIT", {0, 1, 2}), axis_of("ODD", {1, 3, 5}),
+                           axis_of("SWITCH", {0, 3}), ParameterAxis{"PLACE", {0, 1, 2, 3}}}});
+  const MixedEncoding encoding(set);
+  ASSERT_EQ(encoding.coordinates().size(), 7U);
+  EXPECT_EQ(encoding.coordinates()[1].name, "BLOCK, factors of two");
+  EXPECT_EQ(encoding.coordinates()[1].step, encoding.coordinates()[0].step);
+  std::vector<float> blocks, twos;
+  for (const std::int64_t block : {16, 32, 48, 64, 80}) {
+    const EncodedPoint point = encoding.encode({0, {block, 1, 0, 1, 0, 0}});
+    blocks.push_back(point[0]);
+    twos.push_back(point[1]);
+  }
+  EXPECT_EQ(blocks, (std::vector<float>{0, 0.25F, 0.5F, 0.75F, 1}));
+  EXPECT_EQ(twos, (std::vector<float>{0, 0.5F, 0, 1, 0}));
+}
+
+TEST(EncodingTest, ADesignWithoutTheParameterIsFarFromAllOfItsCoordinates) {
+  const SyntheticSet set({{axis_of("BLOCK", {32, 48, 64})},
+                          {axis_of("BLOCK", {32, 96, 128}), axis_of("TILE", {1, 2, 3})}});
+  const MixedEncoding encoding(set);
+  ASSERT_EQ(encoding.coordinates().size(), 5U);  // the design, two of BLOCK, two of TILE
+  const EncodedPoint small = encoding.encode({0, {48}}), large = encoding.encode({1, {48, 2}});
+  EXPECT_EQ(small[2], large[2]);
+  EXPECT_LE(small[3], -1);
+  EXPECT_LE(small[4], -1);
+}
+
 }  // namespace
 }  // namespace mgtune

@@ -52,6 +52,9 @@ TEST_F(RecordedSpaceTest, ReadsAKernelTunerCache) {
   EXPECT_THAT(texts(space->parameters()[2]), ::testing::ElementsAre("false", "true"));
   EXPECT_TRUE(space->axes(0)[0].ordered);
   EXPECT_FALSE(space->axes(0)[1].ordered);
+  EXPECT_THAT(space->axes(0)[0].numbers, ::testing::ElementsAre(32, 128));
+  EXPECT_THAT(space->axes(0)[1].numbers, ::testing::IsEmpty());
+  EXPECT_THAT(space->axes(0)[2].numbers, ::testing::ElementsAre(0, 1));
   EXPECT_THAT(space->times(), ::testing::ElementsAre(0, 3, 0, 1.5));
   EXPECT_EQ(space->time({0, {1, 1, 1}}), 1.5);
   EXPECT_TRUE(space->admits({0, {0, 0, 1}}));
