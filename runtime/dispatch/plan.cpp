@@ -102,6 +102,9 @@ struct Plan::State {
                                                          : SelectionStep::rules_of_other_gpu;
       explanation.reason = describe(*rules);
       explanation.lines = rules_lines(*rules, problem, info);
+    } else if (rules != nullptr && leave_it_to_the_ladder(*rules, problem, info)) {
+      explanation.reason = describe(*rules) + ", leave the choice to it";
+      explanation.lines = rules_lines(*rules, problem, info);
     } else {
       explanation.reason = "no tuned problem is near, and no rules choose a variant of the plan";
     }

@@ -111,7 +111,11 @@ std::vector<SelectedVariant> select_variants(const Problem& problem, const Devic
                         is_exact ? SelectionStep::exact : SelectionStep::near_problem,
                         describe(*entry), entry->median_ns);
   }
+  std::string of_ladder = "a default of the operator";
   if (const std::shared_ptr<const Rules> rules = rules_for(problem.binding(), device, evidence)) {
+    if (leave_it_to_the_ladder(*rules, problem, device)) {
+      of_ladder += ", to which " + describe(*rules) + ", leave the choice";
+    }
     const bool is_own = is_same_gpu(rules->gpu, gpu_record(device));
     const Slots values =
         RuleNames(op).values(problem, device.limits, bandwidth_for(device, *rules));
@@ -125,9 +129,15 @@ std::vector<SelectedVariant> select_variants(const Problem& problem, const Devic
     }
   }
   for (const Variant& variant : default_ladder(problem.binding(), device.limits)) {
-    candidates.consider(variant, SelectionStep::default_ladder, "a default of the operator");
+    candidates.consider(variant, SelectionStep::default_ladder, of_ladder);
   }
   return candidates.take();
+}
+
+bool leave_it_to_the_ladder(const Rules& rules, const Problem& problem, const DeviceInfo& device) {
+  const RuleNames names(*rules.op);
+  const Slots values = names.values(problem, device.limits, bandwidth_for(device, rules));
+  return rules.leaf_of(values).ranking.empty();
 }
 
 std::vector<std::string> rules_lines(const Rules& rules, const Problem& problem,

@@ -69,14 +69,17 @@ std::shared_ptr<const Rules> rules_for(const Binding& binding, const DeviceInfo&
 // that of the GPU of the rules.
 std::int64_t bandwidth_for(const DeviceInfo& device, const Rules& rules);
 
-// Lines for explain and mgr_explain about a variant that rules chose: the way through the tree, the
-// loss to expect and how it was validated.
+// Lines for explain and mgr_explain about a variant that rules chose or left to the ladder: the way
+// through the tree, the loss to expect and how it was validated.
 std::vector<std::string> rules_lines(const Rules& rules, const Problem& problem,
                                      const DeviceInfo& device);
 
 // What would improve the choice of this step: "sweep this problem: ...". "" if nothing would.
 std::string improvement_text(SelectionStep step, const Problem& problem, const Rules* rules,
                              const DeviceInfo& device);
+
+// Whether the rules know problems of this kind and leave the choice at this one to the ladder.
+bool leave_it_to_the_ladder(const Rules& rules, const Problem& problem, const DeviceInfo& device);
 
 // "tuned for rows=4096 hidden=4096 T=bf16 on NVIDIA H200"
 std::string describe(const TunedEntry& entry);

@@ -75,7 +75,11 @@ Result<SelectionReport> explain(const ExplainRequest& request, Catalog& catalog)
   }
   const SelectionStep step = report.selected.front().step;
   report.rules = rules_for(report.problem.binding(), report.device, evidence);
-  if (step == SelectionStep::rules || step == SelectionStep::rules_of_other_gpu) {
+  const bool is_by_rules = step == SelectionStep::rules ||
+                           step == SelectionStep::rules_of_other_gpu ||
+                           (step == SelectionStep::default_ladder && report.rules != nullptr &&
+                            leave_it_to_the_ladder(*report.rules, report.problem, report.device));
+  if (is_by_rules) {
     report.rules_lines = rules_lines(*report.rules, report.problem, report.device);
   }
   report.improvement = improvement_text(step, report.problem, report.rules.get(), report.device);

@@ -168,6 +168,21 @@ TEST_F(SelectionTest, ExplainsTheWayThroughTheTree) {
   EXPECT_EQ(improvement_text(SelectionStep::exact, at, rules.get(), here_), "");
 }
 
+TEST_F(SelectionTest, RulesMayLeaveTheChoiceToTheLadder) {
+  Rules rules = *toy_rules(op_, here_);
+  for (RuleNode& node : rules.nodes) node.ranking.clear();
+  Evidence evidence;
+  evidence.rules = {std::make_shared<const Rules>(std::move(rules))};
+  const Problem at = problem("rows=1000,hidden=64,T=f32");
+  const SelectedVariant first = select_variants(at, here_, evidence).front();
+  EXPECT_EQ(first.step, SelectionStep::default_ladder);
+  EXPECT_EQ(first.reason, "a default of the operator, to which rules of " + here_.name +
+                              ", fitted to 40 problems, leave the choice");
+  EXPECT_EQ(variant_text(op_, first.variant), "row THREADS=128 VEC=4");
+  EXPECT_TRUE(leave_it_to_the_ladder(*evidence.rules.front(), at, here_));
+  EXPECT_FALSE(leave_it_to_the_ladder(*toy_rules(op_, here_), at, here_));
+}
+
 TEST_F(SelectionTest, CountsOnlyRowsOfTheSameDtypes) {
   const std::vector<TunedEntry> tuned = {
       entry("rows=100,hidden=64,T=bf16", "row THREADS=64 VEC=4", here_)};
