@@ -33,15 +33,17 @@
 
 #include "epilogue.cuh"
 
-template <class T, int CONSUMERS, int BLOCK_N, int STAGES, int CLUSTER, bool STREAM_K, int Y_STAGES,
-          int BLOCK_K, bool RELU, bool GELU, bool SILU, bool BIAS, bool RESIDUAL>
+template <class T, int CONSUMERS, int BLOCK_N, int STAGES, int CLUSTER, int CLUSTER_K,
+          bool STREAM_K, int Y_STAGES, int BLOCK_K, bool RELU, bool GELU, bool SILU, bool BIAS,
+          bool RESIDUAL>
 __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
     gemm_forward_wgmma(const __grid_constant__ mg::TensorMap x,
                        const __grid_constant__ mg::TensorMap w,
                        const __grid_constant__ mg::TensorMap y_map, T* y, const T* bias,
                        const T* residual, float* partial_sums, mg::u32* counters, int m, int n,
                        int k, int group, mg::i64 residual_stride, mg::i64 y_stride) {
-  using V = mg::WgmmaGemm<T, CONSUMERS, BLOCK_N, STAGES, CLUSTER, 1, STREAM_K, BLOCK_K, Y_STAGES>;
+  using V = mg::WgmmaGemm<T, CONSUMERS, BLOCK_N, STAGES, CLUSTER, CLUSTER_K, 1, STREAM_K, BLOCK_K,
+                          Y_STAGES>;
   const mg::TensorMap* const weights[] = {&w};
   const Epilogue<T, RELU, GELU, SILU, BIAS, RESIDUAL> epilogue{bias, residual, nullptr,
                                                                residual_stride, 0};

@@ -31,7 +31,8 @@ __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
                          const __grid_constant__ mg::TensorMap h_map, T* h, T* gate, T* up,
                          float* partial_sums, mg::u32* counters, int m, int n, int k, int group,
                          mg::i64 h_stride, mg::i64 gate_stride, mg::i64 up_stride) {
-  using V = mg::WgmmaGemm<T, CONSUMERS, BLOCK_N, STAGES, CLUSTER, 2, STREAM_K, BLOCK_K, Y_STAGES>;
+  using V =
+      mg::WgmmaGemm<T, CONSUMERS, BLOCK_N, STAGES, CLUSTER, 1, 2, STREAM_K, BLOCK_K, Y_STAGES>;
   const mg::TensorMap* const weights[] = {&gate_w, &up_w};
   const GateUpEpilogue<T, GATE, UP> epilogue{nullptr, gate, up, 0, gate_stride, up_stride};
   mg::wgmma_gemm<V>({m, n, k, group}, x, weights, {h_map, h, h_stride}, {partial_sums, counters},
