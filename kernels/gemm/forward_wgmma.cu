@@ -8,7 +8,7 @@
 //            columns that do not fill such a copy from registers.
 // Work       2 * m * n * k flops. wgmma does 4096 flops per SM and clock, about 800 TFLOP/s at the
 //            clocks that an H200's power allows. A tile also waits for its first slab and stages
-//            its results, about 1,000 clocks of 32,768 at k = 4096.
+//            its results, about 1,000 clocks of 65,536 at k = 4096.
 //            Expected on an H200 at 8192^3: 700 TFLOP/s.
 // Tunables   CONSUMERS   The rows of a tile, 64 for each. More rows need less traffic per product.
 //            BLOCK_N     The columns of a tile, likewise. 256 keeps the tensor cores busiest;
@@ -18,6 +18,9 @@
 //                        slab of 64 columns and 440 for one of 128, most of them to wait.
 //            STAGES      The slabs in shared memory.
 //            CLUSTER     The blocks that share one read of w.
+//            CLUSTER_K   The blocks that share the k of a tile, in one cluster with those of
+//                        CLUSTER. So few tiles can be larger, which takes fewer bytes per product.
+//                        The blocks exchange (CLUSTER_K - 1) / CLUSTER_K of the sums of a tile.
 //            GROUP       The tiles of rows that are computed next to each other, for L2.
 //            STREAM_K    The blocks share the tiles of the last waves evenly, cut anywhere in k.
 //                        They then read other parts of x and w at one time, so L2 must hold these

@@ -13,10 +13,11 @@
 //   }
 //
 // A launch has clusters of CLUSTER * CLUSTER_K blocks, and V::kSharedBytes of dynamic shared
-// memory. With CLUSTER_K > 1 it has one cluster for each CLUSTER tiles, which PARTS and STREAM_K
-// rule out. With `pdl` the grid is set up while the grid before it ends. The maps have the swizzle
-// "128B". Those of a and b have the extents {k, rows} and the boxes {64, 64 * CONSUMERS} and {64,
-// COLUMNS / max(PARTS, CLUSTER)}; that of y has the extents {n, m} and the box {64, 64}.
+// memory. CLUSTER_K > 1 needs PARTS = 1 and no STREAM_K, and a launch then has a cluster for every
+// CLUSTER tiles. With `pdl` the grid is set up while the grid before it ends. The maps
+// have the swizzle "128B". Those of a and b have the extents {k, rows} and the boxes {64, 64 *
+// CONSUMERS} and {64, COLUMNS / max(PARTS, CLUSTER)}; that of y has the extents {n, m} and the box
+// {64, 64}.
 //
 // A tile has 64 * CONSUMERS rows and COLUMNS / PARTS columns of y. Blocks stay, and take tile after
 // tile. One thread of the first warpgroup lets the copy engine bring slabs of BLOCK_K columns of a
@@ -28,17 +29,15 @@
 // adds all parts in their order. There are 2 * 64 * COLUMNS partial sums per block and consumer,
 // and 2 counters, which are zero before and after. All shared tiles together have at least one slab
 // per cluster. With CLUSTER_K > 1 the blocks that share a tile exchange their sums through shared
-// memory
-// (<mg/cluster_parts.cuh>), and each writes a part of the columns.
+// memory, and each writes a part of the columns (<mg/cluster_parts.cuh>).
 //
 // At the end of a tile, epilogue.apply(row, column, is_inside, values) turns the sums
 // values[PARTS][2] of the elements (row, column) and (row, column + 1) into those of y, in
-// values[0]. Elements that are not inside y have no memory; their sums are finite, and their
-// results are dropped. So the arithmetic of many elements overlaps: if each pair had a branch, gate
-// and up's would take 3,500 clocks of a tile instead of 1,600. They are rounded, staged in shared
-// memory 64 columns at a time, and stored by the copy engine while the next tile begins. It leaves
-// out what lies behind the ends of y. Columns of a tile that do not fill a stage are stored from
-// registers.
+// values[0]. If they are not inside y, they have no memory, and what becomes of them is dropped. It
+// is called for them too: a branch around each pair would keep the compiler from overlapping the
+// arithmetic of several pairs. The results are rounded, staged in shared memory 64 columns at a
+// time, and stored by the copy engine while the next tile begins. It leaves out what lies behind
+// the ends of y. Columns of a tile that do not fill a stage are stored from registers.
 //
 // Traffic    Per slab of 64 columns, L2 reads 64 * CONSUMERS + COLUMNS / CLUSTER rows of 128 bytes
 //            for a block, and 64 * CONSUMERS + COLUMNS arrive.
