@@ -36,7 +36,8 @@ TEST(GemmWgmma, EqualsTheReference) {
        {"m=70,n=40,k=200,x_stride=208,w_stride=216,residual_stride=48,y_stride=56" + silu,
         "m=1,n=24,k=8" + silu}},
       {one_block(2, 96, 64, 6, whole), {"m=130,n=264,k=136,gelu=true,T=f16"}},
-      {one_block(2, 64, 64, 8, shared), {"m=70,n=40,k=2056,relu=true,bias=true,T=bf16"}},
+      {one_block(1, 64, 64, 8, shared), {"m=65,n=24,k=2056,relu=true,bias=true,T=bf16"}},
+      {one_block(2, 32, 64, 8, shared), {"m=70,n=24,k=4104,T=f16"}},
   });
 }
 
