@@ -23,8 +23,8 @@
 //                        The blocks exchange (CLUSTER_K - 1) / CLUSTER_K of the sums of a tile.
 //            GROUP       The tiles of rows that are computed next to each other, for L2.
 //            STREAM_K    The blocks share the tiles of the last waves evenly, cut anywhere in k.
-//                        They then read other parts of x and w at one time, so L2 must hold these
-//                        and gives an SM 38 bytes per clock instead of 60.
+//                        With fewer tiles than blocks they read other parts of x and w at one
+//                        time, so L2 gives an SM 44 bytes per clock instead of 60.
 //            Y_STAGES    The stages of 64 columns of y in shared memory.
 //            PDL         The grid is set up while the grid before it ends.
 // Numerics   Products are exact, and sums are fp32. Bias, activation and residual are fp32, and y
