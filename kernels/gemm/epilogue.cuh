@@ -15,21 +15,25 @@ struct Epilogue {
   T* y;
   mg::i64 residual_stride, y_stride;
 
-  // Turns the sums of kCount columns of a row into those elements of y.
+  // Turns the sums of kCount columns of a row into those elements of y. If they are not inside y,
+  // no memory is read, and the results mean nothing.
   template <int kCount>
-  __device__ __forceinline__ void apply(int row, int column, float (&values)[1][kCount]) const {
+  __device__ __forceinline__ void apply(int row, int column, bool is_inside,
+                                        float (&values)[1][kCount]) const {
     float(&sums)[kCount] = values[0];
     if constexpr (BIAS) {
-      float more[kCount];
-      mg::to_floats(mg::load<kCount>(bias + column), more);
+      float more[kCount] = {};
+      if (is_inside) mg::to_floats(mg::load<kCount>(bias + column), more);
 #pragma unroll
       for (int i = 0; i < kCount; ++i) sums[i] += more[i];
     }
 #pragma unroll
     for (int i = 0; i < kCount; ++i) sums[i] = activation(sums[i]);
     if constexpr (RESIDUAL) {
-      float more[kCount];
-      mg::to_floats(mg::load<kCount>(residual + row * residual_stride + column), more);
+      float more[kCount] = {};
+      if (is_inside) {
+        mg::to_floats(mg::load<kCount>(residual + row * residual_stride + column), more);
+      }
 #pragma unroll
       for (int i = 0; i < kCount; ++i) sums[i] += more[i];
     }
@@ -37,7 +41,7 @@ struct Epilogue {
 
   // Writes 8 columns of a row.
   __device__ __forceinline__ void operator()(int row, int column, float (&values)[1][8]) const {
-    apply(row, column, values);
+    apply(row, column, true, values);
     mg::store<8>(y + row * y_stride + column, mg::from_floats<T>(values[0]));
   }
 

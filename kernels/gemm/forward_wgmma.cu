@@ -8,7 +8,7 @@
 //            columns that do not fill such a copy from registers.
 // Work       2 * m * n * k flops. wgmma does 4096 flops per SM and clock, about 800 TFLOP/s at the
 //            clocks that an H200's power allows. A tile also waits for its first slab and stages
-//            its results, about 1,000 clocks of 32,768 at k = 4096.
+//            its results, about 1,000 clocks of 65,536 at k = 4096.
 //            Expected on an H200 at 8192^3: 700 TFLOP/s.
 // Tunables   CONSUMERS   The rows of a tile, 64 for each. More rows need less traffic per product.
 //            BLOCK_N     The columns of a tile, likewise. 256 keeps the tensor cores busiest;
@@ -18,10 +18,13 @@
 //                        slab of 64 columns and 440 for one of 128, most of them to wait.
 //            STAGES      The slabs in shared memory.
 //            CLUSTER     The blocks that share one read of w.
+//            CLUSTER_K   The blocks that share the k of a tile, in one cluster with those of
+//                        CLUSTER. So few tiles can be larger, which takes fewer bytes per product.
+//                        The blocks exchange (CLUSTER_K - 1) / CLUSTER_K of the sums of a tile.
 //            GROUP       The tiles of rows that are computed next to each other, for L2.
 //            STREAM_K    The blocks share the tiles of the last waves evenly, cut anywhere in k.
-//                        They then read other parts of x and w at one time, so L2 must hold these
-//                        and gives an SM 38 bytes per clock instead of 60.
+//                        With fewer tiles than blocks they read other parts of x and w at one
+//                        time, so L2 gives an SM 44 bytes per clock instead of 60.
 //            Y_STAGES    The stages of 64 columns of y in shared memory.
 //            PDL         The grid is set up while the grid before it ends.
 // Numerics   Products are exact, and sums are fp32. Bias, activation and residual are fp32, and y
@@ -33,15 +36,17 @@
 
 #include "epilogue.cuh"
 
-template <class T, int CONSUMERS, int BLOCK_N, int STAGES, int CLUSTER, bool STREAM_K, int Y_STAGES,
-          int BLOCK_K, bool RELU, bool GELU, bool SILU, bool BIAS, bool RESIDUAL>
+template <class T, int CONSUMERS, int BLOCK_N, int STAGES, int CLUSTER, int CLUSTER_K,
+          bool STREAM_K, int Y_STAGES, int BLOCK_K, bool RELU, bool GELU, bool SILU, bool BIAS,
+          bool RESIDUAL>
 __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
     gemm_forward_wgmma(const __grid_constant__ mg::TensorMap x,
                        const __grid_constant__ mg::TensorMap w,
                        const __grid_constant__ mg::TensorMap y_map, T* y, const T* bias,
                        const T* residual, float* partial_sums, mg::u32* counters, int m, int n,
                        int k, int group, mg::i64 residual_stride, mg::i64 y_stride) {
-  using V = mg::WgmmaGemm<T, CONSUMERS, BLOCK_N, STAGES, CLUSTER, 1, STREAM_K, BLOCK_K, Y_STAGES>;
+  using V = mg::WgmmaGemm<T, CONSUMERS, BLOCK_N, STAGES, CLUSTER, CLUSTER_K, 1, STREAM_K, BLOCK_K,
+                          Y_STAGES>;
   const mg::TensorMap* const weights[] = {&w};
   const Epilogue<T, RELU, GELU, SILU, BIAS, RESIDUAL> epilogue{bias, residual, nullptr,
                                                                residual_stride, 0};

@@ -8,8 +8,9 @@
 // Traffic    A tile reads 64 * CONSUMERS rows of x and BLOCK_N / 2 rows of each weight, mostly from
 //            L2. With CLUSTER, one of two blocks brings gate_w for both, and the other one up_w. It
 //            writes h. A product with a separate activation writes and reads 2 m n elements more.
-// Work       4 * m * n * k flops, as forward_wgmma.cu. The sigmoid takes two instructions of the
-//            special function unit per element: 2,048 clocks of a tile's 32,768 at k = 4096.
+// Work       4 * m * n * k flops, as forward_wgmma.cu. A sigmoid takes 1.5 instructions of the
+//            special function unit, because two share a reciprocal: 1,536 clocks of a tile's 65,536
+//            at k = 4096. The other instructions of the epilogue take as long, meanwhile.
 //            Expected on an H200 at 8,192 rows of Llama 3.1 8B: the time of a product of 28,672
 //            columns without an activation.
 // Tunables   As forward_wgmma.cu.
@@ -31,7 +32,8 @@ __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
                          const __grid_constant__ mg::TensorMap h_map, T* h, T* gate, T* up,
                          float* partial_sums, mg::u32* counters, int m, int n, int k, int group,
                          mg::i64 h_stride, mg::i64 gate_stride, mg::i64 up_stride) {
-  using V = mg::WgmmaGemm<T, CONSUMERS, BLOCK_N, STAGES, CLUSTER, 2, STREAM_K, BLOCK_K, Y_STAGES>;
+  using V =
+      mg::WgmmaGemm<T, CONSUMERS, BLOCK_N, STAGES, CLUSTER, 1, 2, STREAM_K, BLOCK_K, Y_STAGES>;
   const mg::TensorMap* const weights[] = {&gate_w, &up_w};
   const GateUpEpilogue<T, GATE, UP> epilogue{nullptr, gate, up, 0, gate_stride, up_stride};
   mg::wgmma_gemm<V>({m, n, k, group}, x, weights, {h_map, h, h_stride}, {partial_sums, counters},

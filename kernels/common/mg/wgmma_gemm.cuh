@@ -2,8 +2,8 @@
 // is the caller's. `a` has m rows and `b` n rows, both of k elements. With PARTS = 2 there are two
 // matrices b, and the caller gets both sums of an element at once: gate and up.
 //
-//   using V = mg::WgmmaGemm<T, CONSUMERS, COLUMNS, STAGES, CLUSTER, PARTS, STREAM_K, BLOCK_K,
-//                           Y_STAGES>;
+//   using V = mg::WgmmaGemm<T, CONSUMERS, COLUMNS, STAGES, CLUSTER, CLUSTER_K, PARTS, STREAM_K,
+//                           BLOCK_K, Y_STAGES>;
 //   template ... __global__ void __launch_bounds__(V::kThreads, 1) kernel(
 //       const __grid_constant__ mg::TensorMap a, const __grid_constant__ mg::TensorMap b,
 //       const __grid_constant__ mg::TensorMap y_map, T* y, mg::i64 y_stride, ...) {
@@ -12,41 +12,49 @@
 //                       epilogue);
 //   }
 //
-// A launch has a multiple of CLUSTER blocks, in clusters of CLUSTER, and V::kSharedBytes of dynamic
-// shared memory. With `pdl` the grid is set up while the grid before it ends. The maps have the
-// swizzle "128B". Those of a and b have the extents {k, rows} and the boxes {64, 64 * CONSUMERS}
-// and {64, COLUMNS / max(PARTS, CLUSTER)}; that of y has the extents {n, m} and the box {64, 64}.
+// A launch has clusters of CLUSTER * CLUSTER_K blocks, and V::kSharedBytes of dynamic shared
+// memory. CLUSTER_K > 1 needs PARTS = 1 and no STREAM_K, and a launch then has a cluster for every
+// CLUSTER tiles. With `pdl` the grid is set up while the grid before it ends. The maps
+// have the swizzle "128B". Those of a and b have the extents {k, rows} and the boxes {64, 64 *
+// CONSUMERS} and {64, COLUMNS / max(PARTS, CLUSTER)}; that of y has the extents {n, m} and the box
+// {64, 64}.
 //
 // A tile has 64 * CONSUMERS rows and COLUMNS / PARTS columns of y. Blocks stay, and take tile after
 // tile. One thread of the first warpgroup lets the copy engine bring slabs of BLOCK_K columns of a
 // and b into a ring of STAGES slots. Each of CONSUMERS warpgroups owns 64 rows and waits for nobody
-// but the copies. The blocks of a cluster have the same columns and neighbouring rows. Each brings
-// a part of b's slab, for all of them. `group` tiles of rows follow each other before the next tile
-// of columns, so that the tiles which run at one time share slabs in L2. With STREAM_K the blocks
-// share the tiles of the last waves evenly: each takes a run of slabs, which may begin in one tile
-// and end in the next. The sums of a part of a tile go to `partial_sums`, and the block that ends
-// last adds all parts in their order. There are 2 * 64 * COLUMNS partial sums per block and
-// consumer, and 2 counters, which are zero before and after. All shared tiles together have at
-// least one slab per cluster.
+// but the copies. CLUSTER blocks of a cluster have the same columns and neighbouring rows. Each
+// brings a part of b's slab, for all of them. <mg/gemm_units.cuh> has the order of the tiles.
 //
-// At the end of a tile, epilogue.apply(row, column, values) turns the sums values[PARTS][2] of the
-// elements (row, column) and (row, column + 1) into those of y, in values[0]. It is called for
-// elements of y alone. They are rounded, staged in shared memory 64 columns at a time, and stored
-// by the copy engine while the next tile begins. It leaves out what lies behind the ends of y.
-// Columns of a tile that do not fill a stage are stored from registers.
+// With STREAM_K the sums of a part of a tile go to `partial_sums`, and the block that ends last
+// adds all parts in their order. There are 2 * 64 * COLUMNS partial sums per block and consumer,
+// and 2 counters, which are zero before and after. All shared tiles together have at least one slab
+// per cluster. With CLUSTER_K > 1 the blocks that share a tile exchange their sums through shared
+// memory, and each writes a part of the columns (<mg/cluster_parts.cuh>).
 //
-// Traffic    Per slab a block reads 64 * CONSUMERS + COLUMNS / CLUSTER rows of 128 bytes from L2.
+// At the end of a tile, epilogue.apply(row, column, is_inside, values) turns the sums
+// values[PARTS][2] of the elements (row, column) and (row, column + 1) into those of y, in
+// values[0]. If they are not inside y, they have no memory, and what becomes of them is dropped. It
+// is called for them too: a branch around each pair would keep the compiler from overlapping the
+// arithmetic of several pairs. The results are rounded, staged in shared memory 64 columns at a
+// time, and stored by the copy engine while the next tile begins. It leaves out what lies behind
+// the ends of y. Columns of a tile that do not fill a stage are stored from registers.
+//
+// Traffic    Per slab of 64 columns, L2 reads 64 * CONSUMERS + COLUMNS / CLUSTER rows of 128 bytes
+//            for a block, and 64 * CONSUMERS + COLUMNS arrive.
 //            At 128 x 256 and the full rate of the tensor cores these are 48 bytes per SM and clock
 //            without a cluster, 32 with one of two blocks. On an H200, tiles of 64 x 64 got 60.
-// Numerics   Products are exact, sums are fp32. The order of the sums is the device's within 64
-//            columns, and then that of k. Repeats are equal to the bit.
+// Numerics   Products are exact, sums are fp32. The order of the sums is the device's within 16
+//            columns, then that of k among the slabs of a block, then that of the blocks of a tile.
+//            Repeats are equal to the bit.
 
 #pragma once
 
 #include <mg/bulk_copy.cuh>
 #include <mg/cluster.cuh>
+#include <mg/cluster_parts.cuh>
 #include <mg/convert.cuh>
 #include <mg/copy_ring.cuh>
+#include <mg/gemm_units.cuh>
 #include <mg/grid_dependency.cuh>
 #include <mg/group_sum.cuh>
 #include <mg/mma.cuh>
@@ -62,19 +70,22 @@
 namespace mg {
 
 // The constants of a variant.
-template <class T_, int CONSUMERS, int COLUMNS, int STAGES, int CLUSTER, int PARTS, bool STREAM_K,
-          int BLOCK_K, int Y_STAGES>
+template <class T_, int CONSUMERS, int COLUMNS, int STAGES, int CLUSTER, int CLUSTER_K, int PARTS,
+          bool STREAM_K, int BLOCK_K, int Y_STAGES>
 struct WgmmaGemm {
   using T = T_;
   static constexpr int kConsumers = CONSUMERS, kRows = 64 * CONSUMERS;
   static constexpr int kColumns = COLUMNS, kOwnColumns = COLUMNS / PARTS;  // of b, and of y
-  static constexpr int kSlots = STAGES, kCluster = CLUSTER, kParts = PARTS;
+  static constexpr int kSlots = STAGES, kParts = PARTS;
+  static constexpr int kCluster = CLUSTER, kClusterK = CLUSTER_K, kBlocks = CLUSTER * CLUSTER_K;
+  static constexpr int kWrittenColumns = kOwnColumns / CLUSTER_K;  // by a block
   static constexpr int kBlockK = BLOCK_K;
   static constexpr bool kStreamK = STREAM_K;
   static constexpr int kYStages = Y_STAGES;
   static constexpr int kThreads = 128 * (CONSUMERS + 1);
   static_assert(CONSUMERS >= 1 && CONSUMERS <= 3 && CLUSTER >= 1 && CLUSTER <= 2, "as documented");
   static_assert(kOwnColumns % 16 == 0 && COLUMNS <= 256, "pairs of blocks, one instruction");
+  static_assert(CLUSTER_K == 1 || (PARTS == 1 && !STREAM_K), "as documented");
 
   using A = PanelTile<T, kRows, BLOCK_K>;
   using B = PanelTile<T, kColumns, BLOCK_K>;
@@ -85,8 +96,10 @@ struct WgmmaGemm {
 
   // A consumer stages its 64 rows of y in Y_STAGES of these, if a tile has so many columns.
   using Y = PanelTile<T, 64, 64>;
-  static constexpr int kSharedBytes =
-      STAGES * kSlotBytes + (kOwnColumns < 64 ? 0 : CONSUMERS * Y_STAGES * Y::kBytes);
+  static constexpr int kYBytes = kWrittenColumns < 64 ? 0 : CONSUMERS * Y_STAGES * Y::kBytes;
+  // What other blocks send of the sums of a consumer.
+  using Exchange = ClusterParts<CLUSTER_K, COLUMNS / 2>;
+  static constexpr int kSharedBytes = STAGES * kSlotBytes + kYBytes + CONSUMERS * Exchange::kBytes;
 
   // The registers that a warpgroup leaves and takes. With one consumer there are enough for all.
   static constexpr int kProducerRegisters = CONSUMERS == 3 ? 32 : 40;
@@ -101,112 +114,10 @@ struct GemmOutput {
   i64 stride;
 };
 
-struct GemmShape {
-  int m, n, k;
-  int group;
-};
-
 // What blocks that share a tile leave for each other.
 struct SharedTiles {
   float* partial_sums;
   u32* counters;
-};
-
-// A unit of work: the first row and column of the tile, and slabs [begin, end) of k. If these are
-// not all, `shared` is the number of the tile among those that are shared.
-struct GemmUnit {
-  int row, column, begin, end, shared;
-};
-
-// The units of a cluster, in their order. The producer and the consumers have one each.
-template <class V>
-class GemmUnits {
- public:
-  __device__ __forceinline__ explicit GemmUnits(const GemmShape& shape)
-      : row_tiles_(tiles(shape.m, V::kRows * V::kCluster)),
-        column_tiles_(tiles(shape.n, V::kOwnColumns)),
-        slabs_(tiles(shape.k, V::kBlockK)),
-        group_(shape.group),
-        clusters_(static_cast<int>(gridDim.x) / V::kCluster),
-        rank_(V::kCluster > 1 ? static_cast<int>(cluster_rank()) : 0),
-        next_(static_cast<int>(blockIdx.x) / V::kCluster) {
-    const int all = row_tiles_ * column_tiles_;
-    shared_ = !V::kStreamK || all % clusters_ == 0 ? 0
-              : all < clusters_                    ? all
-                                                   : all % clusters_ + clusters_;
-    whole_ = all - shared_;
-    if constexpr (V::kStreamK) {
-      at_ = first_slab(next_);
-      end_ = first_slab(next_ + 1);
-    }
-  }
-
-  // Returns false if there are no more.
-  __device__ __forceinline__ bool next(GemmUnit& unit) {
-    if (next_ < whole_) {
-      unit = at(next_, 0, slabs_);
-      next_ += clusters_;
-      return true;
-    }
-    if (!V::kStreamK || at_ >= end_) return false;
-    const u32 slabs = static_cast<u32>(slabs_), tile = at_ / slabs, begin = at_ % slabs;
-    const u32 count = slabs - begin < end_ - at_ ? slabs - begin : end_ - at_;
-    unit = at(whole_ + static_cast<int>(tile), static_cast<int>(begin),
-              static_cast<int>(begin + count));
-    unit.shared = static_cast<int>(tile);
-    at_ += count;
-    return true;
-  }
-
-  __device__ __forceinline__ bool is_whole(const GemmUnit& unit) const {
-    return !V::kStreamK || (unit.begin == 0 && unit.end == slabs_);
-  }
-  // The first cluster that has a part of a shared tile, and the last one.
-  __device__ __forceinline__ int first_cluster(int tile) const {
-    return cluster_of(static_cast<u32>(tile * slabs_));
-  }
-  __device__ __forceinline__ int last_cluster(int tile) const {
-    return cluster_of(static_cast<u32>((tile + 1) * slabs_) - 1u);
-  }
-  __device__ __forceinline__ int rank() const { return rank_; }
-
- private:
-  __device__ __forceinline__ static int tiles(int count, int size) {
-    return (count + size - 1) / size;
-  }
-
-  __device__ __forceinline__ GemmUnit at(int tile, int begin, int end) const {
-    const int of_group = group_ * column_tiles_;
-    const int first = tile / of_group * group_, within = tile % of_group;
-    const int rows = row_tiles_ - first < group_ ? row_tiles_ - first : group_;
-    const int row_tile = (first + within % rows) * V::kCluster + rank_;
-    return {row_tile * V::kRows, within / rows * V::kOwnColumns, begin, end, 0};
-  }
-
-  // The slabs of the shared tiles count through. Each cluster has `least` of them, and the first
-  // `more` clusters have one more. There are less than 2^32.
-  __device__ __forceinline__ void shares(u32& least, u32& more) const {
-    const u32 all = static_cast<u32>(shared_) * static_cast<u32>(slabs_);
-    least = all / static_cast<u32>(clusters_);
-    more = all % static_cast<u32>(clusters_);
-  }
-  __device__ __forceinline__ u32 first_slab(int cluster) const {
-    u32 least, more;
-    shares(least, more);
-    const u32 c = static_cast<u32>(cluster);
-    return least * c + (c < more ? c : more);
-  }
-  __device__ __forceinline__ int cluster_of(u32 slab) const {
-    u32 least, more;
-    shares(least, more);
-    const u32 longer = more * (least + 1u);
-    return static_cast<int>(slab < longer ? slab / (least + 1u) : more + (slab - longer) / least);
-  }
-
-  int row_tiles_, column_tiles_, slabs_, group_, clusters_, rank_;
-  int next_;            // whole tile
-  int whole_, shared_;  // tiles
-  u32 at_, end_;        // of this cluster's slabs of shared tiles
 };
 
 // Brings the slabs of all units. One thread calls it.
@@ -214,10 +125,10 @@ template <class V>
 __device__ __forceinline__ void bring_slabs(GemmUnits<V> units, const TensorMap& a,
                                             const TensorMap* const (&b)[V::kParts],
                                             typename V::T* slots, CopyRing<V::kSlots> ring) {
-  constexpr u16 kAll = static_cast<u16>((1u << V::kCluster) - 1u);
+  const u16 all = static_cast<u16>(((1u << V::kCluster) - 1u) << units.first_block());
   GemmUnit unit;
   while (units.next(unit)) {
-    for (int slab = unit.begin; slab < unit.end; ++slab) {
+    for (int slab = unit.begin; slab < unit.end; slab += V::kClusterK) {
       typename V::T* const of_a = slots + ring.slot() * (V::kSlotBytes / 2);
       ring.wait_until_empty();
       arrive_expecting(ring.full(), V::kSlotBytes);
@@ -234,7 +145,7 @@ __device__ __forceinline__ void bring_slabs(GemmUnits<V> units, const TensorMap&
               of_a + (V::A::kBytes + panel * V::B::kPanelBytes) / 2 + box * V::kBoxRows * 64;
           const TensorMap& map = *b[V::kParts == 1 ? 0 : box];
           if constexpr (V::kCluster > 1) {
-            tensor_load_to_blocks(of_b, map, ring.full(), kAll, column, row);
+            tensor_load_to_blocks(of_b, map, ring.full(), all, column, row);
           } else {
             tensor_load(of_b, map, ring.full(), column, row);
           }
@@ -252,22 +163,31 @@ class GemmConsumer {
   using T = typename V::T;
 
   __device__ __forceinline__ GemmConsumer(T* slots, CopyRing<V::kSlots> ring, int number,
-                                          bool* is_last, const GemmOutput<T>& y)
+                                          CopyBarrier& parts_arrived, bool* is_last,
+                                          const GemmOutput<T>& y)
       : slots_(slots),
         y_stages_(slots + (V::kSlots * V::kSlotBytes + number * V::kYStages * V::Y::kBytes) / 2),
+        inbox_(slots + (V::kSlots * V::kSlotBytes + V::kYBytes + number * V::Exchange::kBytes) / 2),
         y_(y),
         reading_(ring),
         read_(ring),
         number_(number),
+        parts_arrived_(parts_arrived),
         is_last_(is_last) {}
 
   template <class Epilogue>
   __device__ __forceinline__ void run(GemmUnits<V> units, const GemmShape& shape,
                                       const SharedTiles& memory, const Epilogue& epilogue) {
+    first_block_ = units.first_block();
     GemmUnit unit;
     while (units.next(unit)) {
-      multiply(unit.end - unit.begin);
+      multiply(units.count(unit));
       if (!units.is_whole(unit) && !add_other_parts(units, unit, memory)) continue;
+      if constexpr (V::kClusterK > 1) {
+        V::Exchange::exchange(sums_, inbox_, parts_arrived_, units.share_of_k(), units.rank(),
+                              V::kCluster);
+        unit.column += units.share_of_k() * V::kWrittenColumns;
+      }
       write(unit, shape, epilogue);
     }
     // Shared memory must last until the copy engine has read it.
@@ -304,7 +224,7 @@ class GemmConsumer {
       read_.release();
     } else {
       const u32 lane = threadIdx.x % 32u;
-      if (lane < V::kCluster) arrive_at_block(read_.empty(), lane);
+      if (lane < V::kCluster) arrive_at_block(read_.empty(), lane + static_cast<u32>(first_block_));
     }
     read_.advance();
   }
@@ -379,11 +299,11 @@ class GemmConsumer {
         values[part][1] = sums_[part * (V::kOwnColumns / 2) + own + 1];
       }
       const bool is_inside = row < shape.m && column < shape.n;
-      if (is_inside) epilogue.apply(row, column, values);
+      epilogue.apply(row, column, is_inside, values);
       return is_inside;
     };
 #pragma unroll
-    for (int chunk = 0; chunk < V::kOwnColumns / 64; ++chunk) {
+    for (int chunk = 0; chunk < V::kWrittenColumns / 64; ++chunk) {
       unsigned char* const stage =
           reinterpret_cast<unsigned char*>(y_stages_) + y_stage_ * V::Y::kBytes;
       y_stage_ = y_stage_ == V::kYStages - 1 ? 0 : y_stage_ + 1;
@@ -412,7 +332,7 @@ class GemmConsumer {
     }
     // The columns behind the last whole stage.
 #pragma unroll
-    for (int own = V::kOwnColumns / 64 * 32; own < V::kOwnColumns / 2; own += 2) {
+    for (int own = V::kWrittenColumns / 64 * 32; own < V::kWrittenColumns / 2; own += 2) {
       const int row = first_row + warp_row + lane / 4 + own / 2 % 2 * 8;
       const int column = unit.column + own / 4 * 8 + lane % 4 * 2;
       float values[V::kParts][2];
@@ -423,9 +343,11 @@ class GemmConsumer {
 
   const T* slots_;
   T* y_stages_;
+  T* inbox_;  // of the parts of other blocks
   const GemmOutput<T>& y_;
   CopyRing<V::kSlots> reading_, read_;
-  int number_, y_stage_ = 0;
+  int number_, first_block_ = 0, y_stage_ = 0;
+  CopyBarrier& parts_arrived_;
   bool* is_last_;
   float sums_[V::kColumns / 2];
 };
@@ -437,6 +359,7 @@ __device__ __forceinline__ void wgmma_gemm(const GemmShape& shape, const TensorM
                                            const SharedTiles& memory, const Epilogue& epilogue) {
   let_next_grid_start();
   MG_SHARED(CopyBarrier, barriers, [2 * V::kSlots]);
+  MG_SHARED(CopyBarrier, parts_arrived, [V::kConsumers]);
   MG_SHARED(bool, is_last, [V::kConsumers]);
   if (threadIdx.x == 0) {
     prefetch(a);
@@ -447,11 +370,12 @@ __device__ __forceinline__ void wgmma_gemm(const GemmShape& shape, const TensorM
       init(barriers[i], 1);
       init(barriers[V::kSlots + i], 4 * V::kConsumers * V::kCluster);
     }
+    for (int i = 0; i < V::kConsumers; ++i) init(parts_arrived[i], 1);
     publish_init();
   }
   __syncthreads();
   // No block of the cluster may write into another before that runs and has its barriers.
-  if constexpr (V::kCluster > 1) {
+  if constexpr (V::kBlocks > 1) {
     cluster_arrive();
     cluster_wait();
   }
@@ -462,7 +386,8 @@ __device__ __forceinline__ void wgmma_gemm(const GemmShape& shape, const TensorM
   const int number = warpgroup();
   if (number > 0) {
     if constexpr (V::kConsumers > 1) grow_registers<V::kConsumerRegisters>();
-    GemmConsumer<V>(slots, ring, number - 1, is_last, y).run(units, shape, memory, epilogue);
+    GemmConsumer<V>(slots, ring, number - 1, parts_arrived[number - 1], is_last, y)
+        .run(units, shape, memory, epilogue);
   } else {
     if constexpr (V::kConsumers > 1) shrink_registers<V::kProducerRegisters>();
     if (threadIdx.x == 0) bring_slabs<V>(units, a, b, slots, ring);

@@ -77,7 +77,7 @@ struct WgmmaStream {
   static constexpr int kSums = ROWS / 2;  // of a thread and a weight
 
   // How GemmUnits cuts the product: one row of tiles, whose columns are the rows of the weights.
-  static constexpr int kRows = ROWS, kOwnColumns = kTile, kCluster = 1;
+  static constexpr int kRows = ROWS, kOwnColumns = kTile, kCluster = 1, kClusterK = 1;
   static constexpr bool kStreamK = true;
 };
 

@@ -27,6 +27,16 @@ __global__ void sigmoids(const float* x, float* value, float* rest, int count) {
   }
 }
 
+// Each beside the next one, and beside the one before.
+__global__ void pairs_of_sigmoids(const float* x, float* first, float* second, int count) {
+  for (int i = threadIdx.x; i < count; i += blockDim.x) {
+    float values[2];
+    mg::sigmoid_of_two<__half>(x[i], x[(i + 1) % count], values);
+    first[i] = values[0];
+    second[(i + 1) % count] = values[1];
+  }
+}
+
 // Of a tensor whose rows are `stride` elements apart, vectors of 2 elements.
 template <class Tile>
 __global__ void offsets(mg::i64 start, mg::u32 columns, mg::u64 reciprocal, mg::i64 stride,
@@ -44,9 +54,9 @@ class MgSigmoid : public testing::Test {
  protected:
   static const KernelText& kernels() {
     static const KernelText* built = [] {
-      auto text =
-          KernelText::build(kSigmoidSource, {"sigmoids<float>", "sigmoids<__half>",
-                                             "offsets<mg::WideRows>", "offsets<mg::NarrowRows>"});
+      auto text = KernelText::build(kSigmoidSource,
+                                    {"sigmoids<float>", "sigmoids<__half>", "pairs_of_sigmoids",
+                                     "offsets<mg::WideRows>", "offsets<mg::NarrowRows>"});
       EXPECT_TRUE(text.ok()) << text.status().message();
       return new KernelText(*std::move(text));
     }();
@@ -78,6 +88,35 @@ TEST_F(MgSigmoid, KeepsItsRelativeAccuracyOnBothSides) {
       const double expected = 1.0 / (1.0 + std::exp(-g)), others = 1.0 / (1.0 + std::exp(g));
       EXPECT_NEAR(value[i], expected, relative * expected + least) << g;
       EXPECT_NEAR(rest[i], others, relative * others + least) << g;
+    }
+  }
+}
+
+// Large, infinite and undefined gates do not reach their neighbours.
+TEST_F(MgSigmoid, OfTwoKeepsTheAccuracyOfEach) {
+  std::vector<double> gates;
+  for (const double gate : special_gates()) {
+    for (const double neighbour : {-0.7, gate, -gate, 90.0})
+      gates.insert(gates.end(), {gate, neighbour});
+  }
+  const int count = static_cast<int>(gates.size());
+  const HostArray<float> x(kernels().device(), gates.size());
+  const HostArray<float> first(kernels().device(), gates.size());
+  const HostArray<float> second(kernels().device(), gates.size());
+  for (std::size_t i = 0; i < gates.size(); ++i) x[i] = static_cast<float>(gates[i]);
+  const Status ran =
+      kernels().launch("pairs_of_sigmoids", {}, x.data(), first.data(), second.data(), count);
+  ASSERT_TRUE(ran.ok()) << ran.message();
+  for (std::size_t i = 0; i < gates.size(); ++i) {
+    const double g = x[i];
+    for (const double value : {first[i], second[i]}) {
+      if (std::isnan(g)) {
+        EXPECT_TRUE(std::isfinite(value));
+        continue;
+      }
+      const double expected = 1.0 / (1.0 + std::exp(-g));
+      const double relative = 0x1p-21 + std::min(std::abs(g), 130.0) * 0x1p-24;
+      EXPECT_NEAR(value, expected, relative * expected + 0x1p-126) << g;
     }
   }
 }

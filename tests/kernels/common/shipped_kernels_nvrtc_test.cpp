@@ -104,6 +104,7 @@ const std::vector<std::string> kMoreGemm = {"m=1,n=1024,k=4096,relu=true,bias=tr
                                             "m=72,n=3584,k=1024",
                                             "m=72,n=5120,k=1024,gelu=true",
                                             "m=72,n=9216,k=1024",
+                                            "m=256,n=512,k=1024",
                                             "m=72,n=13824,k=1024",
                                             "m=300,n=5120,k=1024",
                                             "m=512,n=9216,k=1024",
@@ -113,7 +114,7 @@ const std::vector<std::string> kMoreGateUp = {
     "m=30,n=1024,k=256,gate=true", "m=30,n=1024,k=4096",         "m=300,n=1024,k=256,up=true",
     "m=300,n=4096,k=4096",         "m=16,n=1024,k=1024",         "m=40,n=1024,k=1024",
     "m=2048,n=28672,k=4096",       "m=72,n=72,k=1024",           "m=72,n=3584,k=1024",
-    "m=72,n=5120,k=1024"};
+    "m=72,n=5120,k=1024",          "m=512,n=2560,k=2048"};
 
 // Every norm and epilogue, narrow loads, and rows too wide for shared memory.
 const std::vector<std::string> kMoreLinearDecode = {

@@ -1,0 +1,54 @@
+// The design wgmma of gemm.forward and swiglu.gate_up, on the cpu device with the limits of Hopper,
+// by the tuner's own check (gemm_forward_test.cpp says what that is). A cluster has one block
+// there: gpu/gemm_test.cpp runs larger ones.
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/helpers/environment_variable.h"
+#include "tests/helpers/kernels/operator_check.h"
+
+namespace mgtune {
+namespace {
+
+// One for each operator: it keeps what it builds. Its device says 9.0.
+OperatorCheck& wgmma_check(const char* name) {
+  const Variable capability("MGTUNE_CPU_COMPUTE_CAPABILITY", "90");
+  static OperatorCheck gemm("gemm.forward"), gate_up("swiglu.gate_up");
+  return name == std::string("gemm") ? gemm : gate_up;
+}
+
+std::string one_block(int consumers, int columns, int block_k, int stages,
+                      const std::string& more) {
+  return "wgmma CONSUMERS=" + std::to_string(consumers) + " BLOCK_N=" + std::to_string(columns) +
+         " BLOCK_K=" + std::to_string(block_k) + " STAGES=" + std::to_string(stages) +
+         " CLUSTER=1 GROUP=8 Y_STAGES=2 " + more;
+}
+
+// Tails of tiles in every direction, gaps between rows, columns that are stored from registers.
+TEST(GemmWgmma, EqualsTheReference) {
+  const std::string whole = "CLUSTER_K=1 STREAM_K=false PDL=true";
+  const std::string shared = "CLUSTER_K=1 STREAM_K=true PDL=false";
+  const std::string silu = ",silu=true,bias=true,residual=true,T=bf16";
+  wgmma_check("gemm").expect_right({
+      {one_block(1, 32, 128, 8, whole),
+       {"m=70,n=40,k=200,x_stride=208,w_stride=216,residual_stride=48,y_stride=56" + silu,
+        "m=1,n=24,k=8" + silu}},
+      {one_block(2, 96, 64, 6, whole), {"m=130,n=264,k=136,gelu=true,T=f16"}},
+      {one_block(1, 64, 64, 8, shared), {"m=65,n=24,k=2056,relu=true,bias=true,T=bf16"}},
+      {one_block(2, 32, 64, 8, shared), {"m=70,n=24,k=4104,T=f16"}},
+  });
+}
+
+TEST(GateUpWgmma, EqualsTheReference) {
+  wgmma_check("gate_up").expect_right({
+      {one_block(1, 64, 128, 7, "STREAM_K=false PDL=true"),
+       {"m=70,n=40,k=200,x_stride=208,h_stride=48,gate=true,up=true,T=bf16"}},
+      {one_block(2, 128, 64, 6, "STREAM_K=false PDL=false"), {"m=130,n=136,k=136,T=f16"}},
+      {one_block(1, 64, 64, 8, "STREAM_K=true PDL=false"), {"m=70,n=24,k=2056,up=true,T=f16"}},
+  });
+}
+
+}  // namespace
+}  // namespace mgtune
