@@ -15,7 +15,9 @@
 // as it is done. FAKE_WORKER_FINAL_AFTER: a final ends only when the log has so many lines with a
 // text, for example "4 measure is done", or after a minute; FAKE_WORKER_CEILING_AFTER: likewise, of
 // a ceiling. FAKE_WORKER_COMPILE_GATE and FAKE_WORKER_MEASURE_GATE name folders: a worker puts a
-// file there and goes on when somebody has removed it, or after a minute. FAKE_WORKER_COMPILE_MS
+// file there and goes on when somebody has removed it, or after a minute. A final does so as often
+// as FAKE_WORKER_FINAL_STEPS says. FAKE_WORKER_STARTS names a file: a line for each process, with
+// its device. FAKE_WORKER_COMPILE_MS
 // and FAKE_WORKER_MEASURE_MS say how long they take. FAKE_WORKER_FAST names the one variant that is
 // measured to be faster than the others, FAKE_WORKER_NOT_CACHED why the cache keeps no build.
 
@@ -104,6 +106,7 @@ void log(const WorkRequest& request, const std::string& variant, const char* eve
   const char* const kind = request.is<ProbeRequest>()     ? "probe"
                            : request.is<FinalRequest>()   ? "final"
                            : request.is<CeilingRequest>() ? "ceiling"
+                           : request.is<CountRequest>()   ? "count"
                                                           : "measure";
   line << (compile != nullptr ? "compile" : kind) << ' ' << event << ' '
        << (measure != nullptr ? measure->stop_above_ns : 0) << ' '
@@ -289,6 +292,10 @@ void serve_final(const WorkRequest& request, const FinalRequest& work) {
   begin(request.id);
   log(request, "", "begins");
   wait_for_lines(variable("FAKE_WORKER_FINAL_AFTER"));
+  const std::string steps = variable("FAKE_WORKER_FINAL_STEPS");
+  for (int step = 0; !steps.empty() && step < std::stoi(steps); ++step) {
+    wait_at_gate(variable("FAKE_WORKER_MEASURE_GATE"));
+  }
   log(request, "", "is done");
   const auto asks_for = [&](const char* what) { return is_ordered(work, what); };
   if (asks_for("crash")) crash(SIGSEGV);
@@ -453,5 +460,8 @@ int main(int count, char** arguments) {
     return 4;
   }
   if (count > 3) mgtune::own_device = arguments[3];
+  if (const std::string starts = mgtune::variable("FAKE_WORKER_STARTS"); !starts.empty()) {
+    std::ofstream(starts, std::ios::app) << mgtune::own_device + "\n" << std::flush;
+  }
   return mgtune::run();
 }
