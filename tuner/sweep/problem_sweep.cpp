@@ -221,8 +221,7 @@ Status ProblemSweep::want(const Variant& variant) {
       return finish(state, is_new ? Origin::build : Origin::store);
     }
     case VariantState::Need::measure:
-      ready_.push_back(std::move(state));
-      break;
+      return make_ready(std::move(state));
     case VariantState::Need::compile:
       compile(std::move(state));
       break;
@@ -280,12 +279,23 @@ Status ProblemSweep::take_build(const WorkReply& reply) {
   for (VariantState& state : compiled.mapped()) {
     MGTUNE_TRY(results_.add_build(state, reply));
     if (state.contends() && contenders_.has(state.variant)) continue;  // a finalist
-    if (state.need == VariantState::Need::measure) {
-      ready_.push_back(std::move(state));
-    } else {
-      MGTUNE_TRY(finish(state, Origin::build));
-    }
+    MGTUNE_TRY(state.need == VariantState::Need::measure ? make_ready(std::move(state))
+                                                         : finish(state, Origin::build));
   }
+  return {};
+}
+
+// -> ready, or finished with the result of a variant that has the same code. The default is what
+// all are compared with, so it is measured itself.
+Status ProblemSweep::make_ready(VariantState state) {
+  if (is_default(state)) {
+    ready_.push_front(std::move(state));
+    return {};
+  }
+  std::optional<VariantState> next = same_code_.take_over(std::move(state));
+  if (!next) return {};
+  if (next->need == VariantState::Need::nothing) return finish(*next, Origin::measurement);
+  ready_.push_back(*std::move(next));
   return {};
 }
 
@@ -371,6 +381,9 @@ Status ProblemSweep::finish(const VariantState& state, Origin origin) {
                               state.measurement.has_value() ? state.measurement->median_ns : 0});
   MGTUNE_TRY(record(state, origin));
   if (stage_ == Stage::turn) on_variant_(*this);
+  for (const VariantState& same : same_code_.add_result(state)) {
+    MGTUNE_TRY(finish(same, Origin::measurement));
+  }
   return {};
 }
 
@@ -393,7 +406,7 @@ bool ProblemSweep::is_default_on_its_way() const {
 }
 
 std::size_t ProblemSweep::at_work() const {
-  std::size_t count = ready_.size() + measuring_.size();
+  std::size_t count = ready_.size() + measuring_.size() + same_code_.kept();
   for (const auto& [request, states] : compiling_) count += states.size();
   return count;
 }

@@ -33,6 +33,7 @@
 #include "sweep/known_results.h"
 #include "sweep/planned_problem.h"
 #include "sweep/proposals.h"
+#include "sweep/same_code.h"
 #include "sweep/suspects.h"
 #include "sweep/sweep_shared.h"
 
@@ -130,6 +131,7 @@ class ProblemSweep {
   Status want(const Variant& variant);
   void compile_finalists();
   void compile(VariantState state);
+  Status make_ready(VariantState state);
   Status measure_ready();
   bool needs_ceilings() const;
   Status measure_ceilings_once();  // those that the problem needs, unless they are known
@@ -164,6 +166,7 @@ class ProblemSweep {
   // The variants that were proposed and that are not recorded yet, by what they wait for.
   // Those with the same build compile together.
   std::map<std::int64_t, std::vector<VariantState>> compiling_;  // by request
+  SameCode same_code_;
   std::deque<VariantState> ready_;
   std::map<std::int64_t, VariantState> measuring_;  // by request
   Suspects suspects_;

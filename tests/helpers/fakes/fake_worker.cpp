@@ -19,7 +19,8 @@
 // as FAKE_WORKER_FINAL_STEPS says. FAKE_WORKER_STARTS names a file: a line for each process, with
 // its device. FAKE_WORKER_COMPILE_MS
 // and FAKE_WORKER_MEASURE_MS say how long they take. FAKE_WORKER_FAST names the one variant that is
-// measured to be faster than the others, FAKE_WORKER_NOT_CACHED why the cache keeps no build.
+// measured to be faster than the others, FAKE_WORKER_SAME_CODE a parameter that changes nothing in
+// builds, FAKE_WORKER_NOT_CACHED why the cache keeps no build.
 
 #include <unistd.h>
 
@@ -160,13 +161,22 @@ void take_time(const WorkRequest& request) {
   if (!text.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(std::stoi(text)));
 }
 
+// The variant without the value of the parameter that changes no code.
+std::string code_of(const std::string& variant) {
+  const std::string same = variable("FAKE_WORKER_SAME_CODE");
+  const std::size_t at = same.empty() ? std::string::npos : variant.find(" " + same + "=");
+  if (at == std::string::npos) return variant;
+  const std::size_t end = variant.find(' ', at + 1);
+  return variant.substr(0, at) + (end == std::string::npos ? "" : variant.substr(end));
+}
+
 void done(const WorkRequest& request, const std::string& variant) {
   WorkReply reply;
   reply.id = request.id;
   reply.message = variant;
   reply.build = BuildRecord{};
   if (request.is<CompileRequest>()) {
-    reply.build->sha256 = "sha of " + variant;
+    reply.build->sha256 = "sha of " + code_of(variant);
     reply.not_cached = variable("FAKE_WORKER_NOT_CACHED");
   }
   if (request.is<MeasureRequest>()) {
