@@ -82,7 +82,7 @@ void WorkerProcess::submit(Task task) {
 }
 
 void WorkerProcess::start() {
-  if (child_) return;
+  if (child_ || !is_idle()) return;  // poll() starts one for a request that it has
   if (Result<ChildProcess> child = ChildProcess::start(command_); child.ok()) {
     child_ = *std::move(child);
     started_ = true;

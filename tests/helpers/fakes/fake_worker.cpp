@@ -15,8 +15,7 @@
 // as it is done. FAKE_WORKER_FINAL_AFTER: a final ends only when the log has so many lines with a
 // text, for example "4 measure is done", or after a minute; FAKE_WORKER_CEILING_AFTER: likewise, of
 // a ceiling. FAKE_WORKER_COMPILE_GATE and FAKE_WORKER_MEASURE_GATE name folders: a worker puts a
-// file there and goes on when somebody has removed it, or after a minute. A final does so as often
-// as FAKE_WORKER_FINAL_STEPS says. FAKE_WORKER_STARTS names a file: a line for each process, with
+// file there and goes on when somebody has removed it, or after a minute. FAKE_WORKER_STARTS names a file: a line for each process, with
 // its device. FAKE_WORKER_COMPILE_MS
 // and FAKE_WORKER_MEASURE_MS say how long they take. FAKE_WORKER_FAST names the one variant that is
 // measured to be faster than the others, FAKE_WORKER_SAME_CODE a parameter that changes nothing in
@@ -302,10 +301,6 @@ void serve_final(const WorkRequest& request, const FinalRequest& work) {
   begin(request.id);
   log(request, "", "begins");
   wait_for_lines(variable("FAKE_WORKER_FINAL_AFTER"));
-  const std::string steps = variable("FAKE_WORKER_FINAL_STEPS");
-  for (int step = 0; !steps.empty() && step < std::stoi(steps); ++step) {
-    wait_at_gate(variable("FAKE_WORKER_MEASURE_GATE"));
-  }
   log(request, "", "is done");
   const auto asks_for = [&](const char* what) { return is_ordered(work, what); };
   if (asks_for("crash")) crash(SIGSEGV);
