@@ -15,9 +15,9 @@
 // as it is done. FAKE_WORKER_FINAL_AFTER: a final ends only when the log has so many lines with a
 // text, for example "4 measure is done", or after a minute; FAKE_WORKER_CEILING_AFTER: likewise, of
 // a ceiling. FAKE_WORKER_COMPILE_GATE and FAKE_WORKER_MEASURE_GATE name folders: a worker puts a
-// file there and goes on when somebody has removed it, or after a minute. FAKE_WORKER_STARTS names a file: a line for each process, with
-// its device. FAKE_WORKER_COMPILE_MS
-// and FAKE_WORKER_MEASURE_MS say how long they take. FAKE_WORKER_FAST names the one variant that is
+// file there and goes on when somebody has removed it, or after a minute. FAKE_WORKER_STARTS names
+// a file: a line for each process, with its device. FAKE_WORKER_COMPILE_MS and
+// FAKE_WORKER_MEASURE_MS say how long they take. FAKE_WORKER_FAST names the one variant that is
 // measured to be faster than the others, FAKE_WORKER_SAME_CODE a parameter that changes nothing in
 // builds, FAKE_WORKER_NOT_CACHED why the cache keeps no build.
 
