@@ -42,6 +42,7 @@ Result<SourceTree> read_source_tree(FileSystem& file_system, const std::string& 
 SourceTree embedded_source_tree(const std::string& folder) {
   SourceTree tree;
   tree.folder = folder;
+  tree.is_embedded = true;
   const std::string prefix = folder + "/";
   for (const EmbeddedFile& file : embedded_files()) {
     if (!file.path.starts_with(prefix) || !belongs(file.path)) continue;

@@ -18,6 +18,7 @@ struct SourceTree {
   // What source_closure() has found. The files must not change after its first call; a copy of the
   // tree may have other files.
   ClosureMemo closures = {};
+  bool is_embedded = false;  // in this program: no folder of the user's
 };
 
 // Reads every *.json, *.cu, and header (*.cuh *.h *.hpp *.hh *.inl *.inc) below `folder`.

@@ -66,6 +66,18 @@ class CliSweepTest : public ::testing::Test {
 
 TestFolder* CliSweepTest::cache_ = nullptr;
 
+// Programs have functions for the families of mgtune already. The repository has folders of the
+// same names, and a sweep that names a model has no word for a kernel.
+TEST_F(CliSweepTest, AFamilyOfMgtuneNeedsNoHeaderWhereverASweepRuns) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(source_path(""));
+  const Ended shipped = mgtune_.run({"sweep", "embedding.forward", "--gpu", "cpu", "--budget", "1",
+                                     "--problem", "rows=1,columns=32,vocabulary=96,T=f32"});
+  std::filesystem::current_path(before);
+  EXPECT_EQ(shipped.exit_code, 0) << shipped;
+  EXPECT_THAT(shipped.err, ::testing::Not(HasSubstr("next: ")));
+}
+
 TEST_F(CliSweepTest, FailuresAreRowsAndNeverPicked) {
   const Ended ended = mgtune_.run(sweep());
   EXPECT_EQ(ended.exit_code, 3) << ended;

@@ -2,13 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstddef>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "energy/energy_timing.h"
+#include "final/count_finalists.h"
 #include "final/sustained.h"
 #include "timing/timer.h"
 
@@ -74,148 +70,21 @@ constexpr double kMoreRounds = 2;
 // then.
 constexpr double kSettleSeconds = 0.2;
 
-std::chrono::milliseconds launches_time(std::span<const OutcomeRecord> entries,
-                                        const TurnBudget& budget) {
+std::chrono::duration<double> launches_time(std::span<const OutcomeRecord> entries,
+                                            const TurnBudget& budget) {
   double round_s = 0;
   for (const OutcomeRecord& entry : entries) {
     round_s += budget.settle_seconds + entry.measurement->median_ns / 1e9;
   }
   const double rounds = static_cast<double>(budget.min_rounds) + kMoreRounds;
-  const std::chrono::duration<double> time(kAllowance *
-                                           std::max(budget.max_seconds, rounds * round_s));
-  return std::chrono::ceil<std::chrono::milliseconds>(time);
+  return std::chrono::duration<double>(kAllowance * std::max(budget.max_seconds, rounds * round_s));
 }
 
-// The reply has the samples of each entry, and last the samples of a second entry of the variant at
-// the place `twice`. The deadline is that of one variant plus the time that the medians of the
-// entries predict. A Status does not mean that an entry failed.
-Result<WorkReply> run_final(SweepShared& shared, const TunedView& view,
-                            std::span<const OutcomeRecord> entries,
-                            std::optional<std::size_t> twice) {
-  const double settle_s = depends_on_clocks(view, shared.device.kind) ? kSettleSeconds : 0;
-  FinalRequest work{shared.named_problem(view), {}, settle_s};
-  for (const OutcomeRecord& entry : entries) work.variants.push_back(entry.variant);
-  if (twice.has_value()) work.variants.push_back(entries[*twice].variant);
-  const std::chrono::milliseconds extra = launches_time(entries, TurnBudget::of_final(settle_s));
-  return shared.workers.measure({shared.next_request++, std::move(work)}, extra);
-}
-
-// Whether an entry ended the final early.
+// Whether an entry ended the final early. A failure says nothing about the entries.
 bool is_broken_off(const WorkReply& reply) {
-  return reply.outcome == Outcome::crashed || reply.outcome == Outcome::timeout ||
-         reply.outcome == Outcome::launch_failed;
-}
-
-// A crash in a final does not say which entry caused it: a message before each launch would take
-// longer than the launches. So each entry runs alone, as long as it would in the final. Returns the
-// entries that break off their own run, with the outcome of that run. It returns none if the sweep
-// was asked to stop, and none if all entries fail, because then the worker or the GPU is at fault.
-std::vector<OutcomeRecord> find_culprits(SweepShared& shared, const TunedView& view,
-                                         std::span<const OutcomeRecord> entries) {
-  std::vector<OutcomeRecord> culprits;
-  for (std::size_t i = 0; i < entries.size() && !shared.should_stop(); ++i) {
-    const Result<WorkReply> reply = run_final(shared, view, entries.subspan(i, 1), std::nullopt);
-    if (!reply.ok() || !is_broken_off(*reply) || shared.should_stop()) continue;
-    OutcomeRecord& culprit = culprits.emplace_back(entries[i]);
-    culprit.outcome = reply->outcome;
-    culprit.message =
-        "in the final, after it had passed its check and been measured: " + reply->message;
-  }
-  if (culprits.size() == entries.size()) culprits.clear();
-  return culprits;
-}
-
-// One problem may be too large for the memory that is left. Two in a row mean that the machine
-// refuses.
-constexpr int kRefusals = 2;
-
-void add_reason(const std::string& what, std::string& text) {
-  if (text.find(what) == std::string::npos) text += (text.empty() ? "" : "; ") + what;
-}
-
-// Records the counters of the finalists that have none yet, if the sweep counts. The text says
-// which finalists have no counters and why, or how the counting was incomplete; "" if nothing is
-// missing. If the machine refused two problems, it is not asked again in the sweep. A Status is a
-// failure of the store.
-Result<std::string> count_finalists(SweepShared& shared, const TunedView& view,
-                                    std::span<const OutcomeRecord> finalists) {
-  std::string text;
-  if (!shared.counter.has_value()) return text;
-  for (const OutcomeRecord& finalist : finalists) {
-    const ResultKey key{view.tuned.gpu, view.tuned.problem, finalist.build.sha256,
-                        finalist.key.launch_hash, ""};
-    MGTUNE_ASSIGN(const std::vector<CounterRecord> known, shared.store.counters(key));
-    if (!known.empty()) continue;
-    if (shared.counters_refused >= kRefusals) {
-      add_reason("not counted: refused for the problems before", text);
-      return text;
-    }
-    if (shared.should_stop()) return std::string("not counted: the sweep was stopped");
-    const Result<WorkReply> reply = shared.counter->run(
-        {shared.next_request++, CountRequest{{shared.named_problem(view), finalist.variant}, 1}});
-    if (reply.ok() && reply->outcome == Outcome::ok) {
-      shared.counters_refused = 0;
-      MGTUNE_ASSIGN(const std::int64_t sweep, shared.journal.begin());
-      MGTUNE_TRY(
-          shared.store.record_counters(sweep, key, finalist.variant, reply->counters->values));
-      if (!reply->counters->note.empty()) add_reason("counted with " + reply->counters->note, text);
-      continue;
-    }
-    if (shared.should_stop()) return std::string("not counted: the sweep was stopped");
-    add_reason("not counted: " + (reply.ok() ? finalist.variant + ": " + reply->message
-                                             : reply.status().message()),
-               text);
-    if (reply.status().code() == StatusCode::environment) {
-      ++shared.counters_refused;
-      return text;
-    }
-  }
-  return text;
-}
-
-// Measures the energy of the finalists, if the sweep asks for it and they have none yet. The text
-// says why they have none; "" otherwise. A Status is a failure of the store.
-Result<std::string> measure_energies(SweepShared& shared, const TunedView& view,
-                                     FinalRecord& final) {
-  const auto has_energy = [](const FinalistRecord& finalist) { return finalist.energy_j > 0; };
-  if (shared.options.objective != Objective::energy || shared.should_stop() ||
-      std::ranges::all_of(final.finalists, has_energy)) {
-    return std::string();
-  }
-  EnergyRequest work{shared.named_problem(view), {}};
-  for (const FinalistRecord& finalist : final.finalists) work.variants.push_back(finalist.variant);
-  const std::chrono::duration<double> extra(kAllowance *
-                                            EnergyBudget{}.seconds(work.variants.size()));
-  const Result<WorkReply> reply =
-      shared.workers.measure({shared.next_request++, std::move(work)},
-                             std::chrono::ceil<std::chrono::milliseconds>(extra));
-  if (!reply.ok()) return reply.status().message();
-  const std::optional<TurnEnergy>& energy = reply->energy;
-  const bool is_complete = energy.has_value() && energy->joules.size() == final.finalists.size() &&
-                           energy->error_joules.size() == final.finalists.size();
-  if (!is_complete) {
-    return reply->message.empty() ? std::string("the worker left energies out") : reply->message;
-  }
-  for (std::size_t i = 0; i < final.finalists.size(); ++i) {
-    final.finalists[i].energy_j = energy->joules[i];
-    final.finalists[i].energy_error_j = energy->error_joules[i];
-  }
-  MGTUNE_TRY(shared.store.record_final(final));
-  return std::string();
-}
-
-// The pick by the sweep's objective. `pick` is that by time.
-Result<std::optional<Pick>> by_objective(SweepShared& shared, const TunedView& view,
-                                         std::span<const OutcomeRecord> entries, FinalRecord& final,
-                                         Pick pick) {
-  if (shared.options.objective == Objective::time) return std::optional(std::move(pick));
-  MGTUNE_ASSIGN(const std::string missing, measure_energies(shared, view, final));
-  if (!missing.empty()) {
-    shared.summary.skipped.push_back("the energy of the finalists of " + view.op + " " +
-                                     view.problem + ", so the pick is by time: " + missing);
-  }
-  pick_by_energy(entries, final.finalists, view.tuned.default_variant, pick);
-  return std::optional(std::move(pick));
+  return reply.kind == WorkReply::Kind::done &&
+         (reply.outcome == Outcome::crashed || reply.outcome == Outcome::timeout ||
+          reply.outcome == Outcome::launch_failed);
 }
 
 // Recorded before the finalists are counted, which takes seconds each, and after.
@@ -229,65 +98,6 @@ Status record_and_count(SweepShared& shared, const TunedView& view,
   return shared.store.record_final(final);
 }
 
-// Holds a final among these contenders. The caller must remove the expelled ones before the next
-// final.
-Result<std::optional<Pick>> hold_among(SweepShared& shared, const TunedView& view,
-                                       std::span<const OutcomeRecord> contenders, bool only_known,
-                                       std::vector<OutcomeRecord>& expelled) {
-  const TunedRecord& tuned = view.tuned;
-  const std::string& default_variant = tuned.default_variant;
-  const std::vector<OutcomeRecord> entries = choose_finalists(shared, view, contenders);
-  if (entries.size() < 2 && only_known) return std::optional<Pick>();
-  if (entries.size() < 2) {  // nothing to decide, but perhaps to count
-    MGTUNE_ASSIGN(const std::string missing, count_finalists(shared, view, entries));
-    if (!missing.empty()) shared.summary.skipped.push_back(view.problem + ": " + missing);
-    return std::optional<Pick>();
-  }
-
-  MGTUNE_ASSIGN(std::optional<FinalRecord> known,
-                shared.store.find_final(tuned.gpu, tuned.problem, tuned.method));
-  if (known.has_value() && !samples_of(*known, entries).empty()) {
-    MGTUNE_TRY(record_and_count(shared, view, entries, *known, false));
-    FinalRanking ranking =
-        rank_final(entries, samples_of(*known, entries), default_variant, known->noise_floor);
-    return by_objective(shared, view, entries, *known, std::move(ranking.pick));
-  }
-
-  if (only_known || shared.should_stop()) return std::optional<Pick>();
-  const Result<WorkReply> reply = run_final(shared, view, entries, fastest_of(entries));
-  const bool complete = reply.ok() && reply->final.has_value() &&
-                        is_complete(reply->final->samples_ns, entries.size() + 1);
-  if (!complete) {
-    std::vector<OutcomeRecord> culprits;
-    if (reply.ok() && is_broken_off(*reply)) culprits = find_culprits(shared, view, entries);
-    if (shared.should_stop()) return std::optional<Pick>();
-    if (!culprits.empty()) {
-      expelled.insert(expelled.end(), culprits.begin(), culprits.end());
-      return std::optional<Pick>();
-    }
-    const std::string reason = !reply.ok()              ? reply.status().message()
-                               : reply->message.empty() ? "the worker left samples out"
-                                                        : reply->message;
-    shared.summary.skipped.push_back("the final of " + view.op + " " + view.problem + ": " +
-                                     reason);
-    return std::optional<Pick>();
-  }
-  const std::vector<Samples>& samples = reply->final->samples_ns;
-  FinalRecord final;
-  MGTUNE_ASSIGN(final.sweep, shared.journal.begin());
-  final.gpu = tuned.gpu;
-  final.problem = tuned.problem;
-  final.method = tuned.method;
-  final.noise_floor = noise_floor(samples.back(), samples[fastest_of(entries)]);
-  final.clocks = reply->final->clocks;
-  final.note = reply->final->note;
-  FinalRanking ranking = rank_final(entries, std::span(samples).first(entries.size()),
-                                    default_variant, final.noise_floor);
-  final.finalists = std::move(ranking.finalists);
-  MGTUNE_TRY(record_and_count(shared, view, entries, final, true));
-  return by_objective(shared, view, entries, final, std::move(ranking.pick));
-}
-
 }  // namespace
 
 std::vector<OutcomeRecord> choose_finalists(const SweepShared& shared, const TunedView& view,
@@ -295,18 +105,173 @@ std::vector<OutcomeRecord> choose_finalists(const SweepShared& shared, const Tun
   return final_entries(contenders, view.tuned.default_variant, max_entries(shared, view));
 }
 
-Result<FinalResult> hold_final(SweepShared& shared, const TunedView& view,
-                               std::vector<OutcomeRecord> contenders, bool only_known) {
-  FinalResult result;
-  while (true) {
-    const std::size_t before = result.expelled.size();
-    MGTUNE_ASSIGN(result.pick, hold_among(shared, view, contenders, only_known, result.expelled));
-    if (result.expelled.size() == before) return result;
-    std::erase_if(contenders, [&](const OutcomeRecord& contender) {
-      return std::ranges::find(result.expelled, contender.variant, &OutcomeRecord::variant) !=
-             result.expelled.end();
-    });
+Final::Final(SweepShared& shared, const TunedView& view, std::vector<OutcomeRecord> contenders,
+             bool only_known)
+    : shared_(shared), view_(view), contenders_(std::move(contenders)), only_known_(only_known) {}
+
+Status Final::begin() { return hold(); }
+
+Status Final::take(const WorkReply& reply) {
+  request_.reset();
+  switch (step_) {
+    case Step::together:
+      return take_timing(reply);
+    case Step::alone:
+      if (is_broken_off(reply) && !shared_.should_stop()) {
+        OutcomeRecord& culprit = culprits_.emplace_back(entries_[alone_]);
+        culprit.outcome = reply.outcome;
+        culprit.message =
+            "in the final, after it had passed its check and been measured: " + reply.message;
+      }
+      ++alone_;
+      return run_next_alone();
+    case Step::energy:
+      return take_energy(reply);
   }
+  return {};
+}
+
+// Among the contenders that were not expelled.
+Status Final::hold() {
+  const TunedRecord& tuned = view_.tuned;
+  entries_ = choose_finalists(shared_, view_, contenders_);
+  if (entries_.size() < 2 && only_known_) return {};
+  if (entries_.size() < 2) {  // nothing to decide, but perhaps to count
+    MGTUNE_ASSIGN(const std::string missing, count_finalists(shared_, view_, entries_));
+    if (!missing.empty()) skip(view_.problem + ": " + missing);
+    return {};
+  }
+
+  MGTUNE_ASSIGN(std::optional<FinalRecord> known,
+                shared_.store.find_final(tuned.gpu, tuned.problem, tuned.method));
+  if (known.has_value() && !samples_of(*known, entries_).empty()) {
+    final_ = *std::move(known);
+    MGTUNE_TRY(record_and_count(shared_, view_, entries_, final_, false));
+    FinalRanking ranking = rank_final(entries_, samples_of(final_, entries_), tuned.default_variant,
+                                      final_.noise_floor);
+    return choose(std::move(ranking.pick));
+  }
+  if (only_known_ || shared_.should_stop()) return {};
+  step_ = Step::together;
+  request_timing(entries_, fastest_of(entries_));
+  return {};
+}
+
+// The reply has the samples of each entry, and last the samples of a second entry of the variant at
+// the place `twice`. The deadline is that of one variant plus the time that the medians of the
+// entries predict.
+void Final::request_timing(std::span<const OutcomeRecord> entries,
+                           std::optional<std::size_t> twice) {
+  const double settle_s = depends_on_clocks(view_, shared_.device.kind) ? kSettleSeconds : 0;
+  FinalRequest work{shared_.named_problem(view_), {}, settle_s};
+  for (const OutcomeRecord& entry : entries) work.variants.push_back(entry.variant);
+  if (twice.has_value()) work.variants.push_back(entries[*twice].variant);
+  request(std::move(work), launches_time(entries, TurnBudget::of_final(settle_s)));
+}
+
+Status Final::take_timing(const WorkReply& reply) {
+  if (reply.final.has_value() && is_complete(reply.final->samples_ns, entries_.size() + 1)) {
+    return record(*reply.final);
+  }
+  if (shared_.should_stop()) return {};
+  why_none_ = reply.message.empty() ? "the worker left samples out" : reply.message;
+  alone_ = is_broken_off(reply) ? 0 : entries_.size();
+  return run_next_alone();
+}
+
+Status Final::record(const TurnTiming& timing) {
+  const TunedRecord& tuned = view_.tuned;
+  const std::vector<Samples>& samples = timing.samples_ns;
+  final_ = {};
+  MGTUNE_ASSIGN(final_.sweep, shared_.journal.begin());
+  final_.gpu = tuned.gpu;
+  final_.problem = tuned.problem;
+  final_.method = tuned.method;
+  final_.noise_floor = noise_floor(samples.back(), samples[fastest_of(entries_)]);
+  final_.clocks = timing.clocks;
+  final_.note = timing.note;
+  FinalRanking ranking = rank_final(entries_, std::span(samples).first(entries_.size()),
+                                    tuned.default_variant, final_.noise_floor);
+  final_.finalists = std::move(ranking.finalists);
+  MGTUNE_TRY(record_and_count(shared_, view_, entries_, final_, true));
+  return choose(std::move(ranking.pick));
+}
+
+// A crash in a final does not say which entry caused it: a message before each launch would take
+// longer than the launches. So each entry runs alone, as long as it would in the final.
+Status Final::run_next_alone() {
+  if (shared_.should_stop()) return {};
+  if (alone_ == entries_.size()) return expel_culprits();
+  step_ = Step::alone;
+  request_timing(std::span(entries_).subspan(alone_, 1), std::nullopt);
+  return {};
+}
+
+// If all entries fail alone, the worker or the GPU is at fault.
+Status Final::expel_culprits() {
+  const std::vector<OutcomeRecord> culprits = std::exchange(culprits_, {});
+  if (culprits.empty() || culprits.size() == entries_.size()) {
+    skip("the final of " + view_.op + " " + view_.problem + ": " + why_none_);
+    return {};
+  }
+  for (const OutcomeRecord& culprit : culprits) {
+    std::erase_if(contenders_, [&](const OutcomeRecord& contender) {
+      return contender.variant == culprit.variant;
+    });
+    result_.expelled.push_back(culprit);
+  }
+  return hold();
+}
+
+// The pick by the sweep's objective. `pick` is that by time.
+Status Final::choose(Pick pick) {
+  result_.pick = std::move(pick);
+  if (shared_.options.objective == Objective::time) return {};
+  const auto has_energy = [](const FinalistRecord& finalist) { return finalist.energy_j > 0; };
+  if (shared_.should_stop() || std::ranges::all_of(final_.finalists, has_energy)) {
+    return choose_by_energy("");
+  }
+  EnergyRequest work{shared_.named_problem(view_), {}};
+  for (const FinalistRecord& finalist : final_.finalists) work.variants.push_back(finalist.variant);
+  const std::chrono::duration<double> time(kAllowance *
+                                           EnergyBudget{}.seconds(work.variants.size()));
+  step_ = Step::energy;
+  request(std::move(work), time);
+  return {};
+}
+
+Status Final::take_energy(const WorkReply& reply) {
+  const std::optional<TurnEnergy>& energy = reply.energy;
+  const std::size_t count = final_.finalists.size();
+  if (!energy.has_value() || energy->joules.size() != count ||
+      energy->error_joules.size() != count) {
+    return choose_by_energy(reply.message.empty() ? "the worker left energies out" : reply.message);
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    final_.finalists[i].energy_j = energy->joules[i];
+    final_.finalists[i].energy_error_j = energy->error_joules[i];
+  }
+  MGTUNE_TRY(shared_.store.record_final(final_));
+  return choose_by_energy("");
+}
+
+// `missing` says why finalists have no energy.
+Status Final::choose_by_energy(const std::string& missing) {
+  if (!missing.empty()) {
+    skip("the energy of the finalists of " + view_.op + " " + view_.problem +
+         ", so the pick is by time: " + missing);
+  }
+  pick_by_energy(entries_, final_.finalists, view_.tuned.default_variant, *result_.pick);
+  return {};
+}
+
+void Final::skip(std::string what) { shared_.summary.skipped.push_back(std::move(what)); }
+
+template <typename Work>
+void Final::request(Work work, std::chrono::duration<double> launches) {
+  request_ = shared_.next_request++;
+  shared_.workers.submit({*request_, std::move(work)}, MeasurePool::Place::any,
+                         std::chrono::ceil<std::chrono::milliseconds>(launches));
 }
 
 }  // namespace mgtune

@@ -89,6 +89,14 @@ Status record_problem_metrics(Store& store, std::int64_t id, const Problem& prob
   return store.record_metrics(id, records);
 }
 
+void fill_in(const Pick& pick, TunedRecord& tuned) {
+  tuned.variant = pick.winner.variant;
+  tuned.build_sha256 = pick.winner.build.sha256;
+  tuned.median_ns = pick.winner.measurement->median_ns;
+  tuned.default_median_ns = pick.default_median_ns;
+  tuned.tie = pick.tie;
+}
+
 }  // namespace
 
 bool beats(const OutcomeRecord& a, const OutcomeRecord& b) {
@@ -233,16 +241,23 @@ Result<TunedView> view_before_pick(SweepShared& shared, const Problem& problem,
   return view;
 }
 
+Status record_first_pick(SweepShared& shared, const std::optional<Pick>& pick,
+                         const TunedView& view) {
+  TunedRecord tuned = view.tuned;
+  MGTUNE_ASSIGN(const std::optional<TunedView> stored,
+                shared.store.find_tuned(tuned.gpu, tuned.problem, tuned.method));
+  if (stored || !pick) return {};
+  fill_in(*pick, tuned);
+  MGTUNE_ASSIGN(tuned.sweep, shared.journal.begin());
+  return shared.store.record_tuned(tuned);
+}
+
 Status record_pick(SweepShared& shared, const std::optional<Pick>& pick, TunedView& view) {
   TunedRecord& tuned = view.tuned;
   if (!pick.has_value()) {
     return shared.store.withdraw_tuned(tuned.gpu, tuned.problem, tuned.method);
   }
-  tuned.variant = pick->winner.variant;
-  tuned.build_sha256 = pick->winner.build.sha256;
-  tuned.median_ns = pick->winner.measurement->median_ns;
-  tuned.default_median_ns = pick->default_median_ns;
-  tuned.tie = pick->tie;
+  fill_in(*pick, tuned);
 
   MGTUNE_ASSIGN(const std::optional<TunedView> stored,
                 shared.store.find_tuned(tuned.gpu, tuned.problem, tuned.method));

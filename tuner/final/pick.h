@@ -80,6 +80,10 @@ void pick_by_energy(std::span<const OutcomeRecord> entries,
 // has no results runs the default whatever a sweep visits.
 Result<TunedView> view_before_pick(SweepShared& shared, const Problem& problem, const Space& space);
 
+// Writes `pick` into the store if the problem has no pick there, while its final is held.
+Status record_first_pick(SweepShared& shared, const std::optional<Pick>& pick,
+                         const TunedView& view);
+
 // Writes `pick` as the winner of `view` into the store, and adds it to the picks of the summary. If
 // the store has the same pick already, its row still names the sweep that made it. With nullopt,
 // the pick of the store is deleted, because it is not valid any more.

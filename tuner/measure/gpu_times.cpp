@@ -22,7 +22,7 @@ constexpr std::array<PhaseText, kGpuPhases> kPhaseTexts = {{
     {"handover", "handing over requests and replies"},
     {"idle: compile", "waiting for compile processes"},
     {"idle: default", "waiting for the result of the default"},
-    {"idle: first GPU", "waiting for a final or a ceiling on the first GPU"},
+    {"idle: decision", "waiting for a final or a ceiling on another GPU"},
     {"idle: alone", "a variant that ended its worker runs alone"},
     {"idle: last", "other GPUs measure the last variants of a problem"},
     {"idle: store", "waiting for the database"},

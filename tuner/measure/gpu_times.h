@@ -31,7 +31,7 @@ enum class GpuPhase : std::uint8_t {
   // Idle, because ...
   wait_compile,   // no build is ready
   wait_default,   // the default has its result before any other variant
-  wait_decisive,  // the first GPU measures a ceiling or holds a final
+  wait_decision,  // another GPU measures a ceiling or holds a final
   wait_alone,     // a variant that ended its worker runs with nothing else beside it
   wait_last,      // other GPUs measure the last variants of a problem
   store,          // the sweep writes to the database

@@ -58,11 +58,9 @@ bool MeasurePool::needs_silence() const {
 
 // The first GPU that is used also gets what is for others if there are no others any more.
 bool MeasurePool::admits(const Seat& seat, Place place) const {
-  if (!seat.is_used) return false;
-  if (place == Place::any) return true;
+  if (!seat.is_used || place == Place::any) return seat.is_used;
   const auto first = std::ranges::find_if(seats_, &Seat::is_used);
-  const bool is_only = std::ranges::count_if(seats_, &Seat::is_used) == 1;
-  return is_only || (&seat == &*first) == (place == Place::first);
+  return &seat != &*first || std::ranges::count_if(seats_, &Seat::is_used) == 1;
 }
 
 // A second request waits at a worker only if it is of the same problem: the next problem may find
@@ -86,9 +84,14 @@ bool MeasurePool::has_room(const NamedProblem& problem, Place place) const {
   return waiting_.empty() && !needs_silence() && place_for(&problem, false, place).has_value();
 }
 
-void MeasurePool::submit(WorkRequest request, Place place) {
-  waiting_.push_back({.request = std::move(request), .place = place});
+void MeasurePool::submit(WorkRequest request, Place place, std::chrono::milliseconds extra_time) {
+  waiting_.push_back({.request = std::move(request), .extra_time = extra_time, .place = place});
   feed();
+  // Opening a GPU and checking it takes some tenths of a second. The others do so meanwhile, and
+  // have their first request later.
+  for (Seat& seat : seats_) {
+    if (seat.is_used && !seat.has_served) seat.worker.start();
+  }
 }
 
 void MeasurePool::feed(bool is_silent) {
@@ -115,7 +118,7 @@ void MeasurePool::feed(bool is_silent) {
 // Tells the times that the first job of the seat begins.
 void MeasurePool::note_begin(Seat& seat, GpuTimes::Clock::time_point now) {
   seat.since = now;
-  seat.had_child = seat.worker.has_child();
+  seat.had_child = seat.worker.has_child() && seat.has_served;
   seat.restarts = seat.worker.restarts();
   times_.begin(static_cast<std::size_t>(&seat - seats_.data()), now);
 }
@@ -163,6 +166,7 @@ Result<std::optional<WorkReply>> MeasurePool::receive(Seat& seat) {
   Result<std::optional<WorkerProcess::Finished>> polled = seat.worker.poll();
   if (polled.ok() && !polled->has_value()) return std::optional<WorkReply>();
   const auto end = note_end(seat, polled.ok() ? &(*polled)->reply : nullptr);
+  seat.has_served = true;
   const Job job = std::move(seat.jobs.front());
   seat.jobs.pop_front();
   const auto begin_next = [&] {
@@ -194,6 +198,7 @@ Result<std::optional<WorkReply>> MeasurePool::receive(Seat& seat) {
       polled.ok() ? end_of_sweep((*polled)->request, (*polled)->reply) : polled.status();
   if (!leave_alone(seat, failure)) {
     begin_next();
+    if (job.phase == GpuPhase::final) return std::optional(failed_reply(job.id, failure));
     return failure;
   }
   seat.jobs.clear();
@@ -219,7 +224,7 @@ Result<std::optional<WorkReply>> MeasurePool::poll() {
     finished_.pop_front();
     return reply;
   }
-  if (decides_) return std::optional<WorkReply>();  // measure() polls the workers
+  if (waits_for_one_) return std::optional<WorkReply>();  // measure() polls the workers
   return poll_workers();
 }
 
@@ -237,20 +242,17 @@ bool MeasurePool::is_pending(std::int64_t request) const {
          });
 }
 
-Result<WorkReply> MeasurePool::measure(WorkRequest request, std::chrono::milliseconds extra_time) {
-  const IdleCause cause(times_, GpuPhase::wait_decisive);
-  decides_ = true;
+Result<WorkReply> MeasurePool::measure(WorkRequest request) {
+  const IdleCause cause(times_, GpuPhase::wait_decision);
   const std::int64_t id = request.id;
-  Result<WorkReply> reply = wait_for(id, std::move(request), extra_time);
-  decides_ = false;
+  submit(std::move(request));
+  waits_for_one_ = true;
+  Result<WorkReply> reply = wait_for(id);
+  waits_for_one_ = false;
   return reply;
 }
 
-Result<WorkReply> MeasurePool::wait_for(std::int64_t id, WorkRequest request,
-                                        std::chrono::milliseconds extra_time) {
-  waiting_.push_back(
-      {.request = std::move(request), .extra_time = extra_time, .place = Place::first});
-  feed();
+Result<WorkReply> MeasurePool::wait_for(std::int64_t id) {
   while (true) {
     Result<std::optional<WorkReply>> polled = poll_workers();
     if (!polled.ok()) {

@@ -1,7 +1,7 @@
 // MeasurePool: one measure worker for each of several GPUs of one model, or one for the cpu device.
-// Results belong to the model, so any GPU may measure a variant. But what decides is of the first
-// GPU that is used: measure() waits for it. Other GPUs go on meanwhile with what while_waiting()
-// gives them.
+// Results belong to the model, so any GPU may measure a variant, a ceiling, or all entries of a
+// final. measure() waits for one request. Other GPUs go on meanwhile with what while_waiting()
+// gives them. With the first request the workers of all GPUs are started.
 //
 // A worker has up to two measurements of one problem: it begins the second as soon as it is done
 // with the first, whatever this process does meanwhile.
@@ -53,12 +53,16 @@ class MeasurePool {
   // Whether a worker could begin a measurement of this problem at once, or after another one of it.
   bool has_room(const NamedProblem& problem, Place place = Place::any) const;
 
-  void submit(WorkRequest request, Place place = Place::any);  // when has_room()
+  // A measurement when has_room(). Anything else at any time: the next GPU that has nothing to do
+  // begins it. The work may take `extra_time` beyond the deadline: the launches of a final do.
+  void submit(WorkRequest request, Place place = Place::any,
+              std::chrono::milliseconds extra_time = {});
 
   // The reply to a request that is finished; nullopt if there is none now. A failure ends the
   // sweep: invalid_argument if the reference crashed or hung, environment if no worker can be
   // started any more, or, if no GPU is left, the failure of the machine that the last worker
-  // reported twice.
+  // reported twice. But a sweep can do without a final and an energy: the reply to these says
+  // `failed` instead.
   Result<std::optional<WorkReply>> poll();
 
   // Whether a request runs alone or waits to do so: no other work of the sweep may start.
@@ -69,9 +73,8 @@ class MeasurePool {
   // Adds what poll() waits for; nothing if nothing is submitted.
   void join(WaitSet& waiting) const;
 
-  // Waits until the first GPU has done the request. The work may take `extra_time` beyond the
-  // deadline: the launches of a final do. poll() returns the replies to other requests later.
-  Result<WorkReply> measure(WorkRequest request, std::chrono::milliseconds extra_time = {});
+  // Waits until a GPU has done the request. poll() returns the replies to other requests later.
+  Result<WorkReply> measure(WorkRequest request);
 
   // measure() calls it whenever there is news: it may call all of the above but measure(), and adds
   // what else to wait for. It must call start_alone() when no other work of the sweep runs. Without
@@ -99,6 +102,7 @@ class MeasurePool {
     DeviceInfo device;
     WorkerProcess worker;
     bool is_used = true;
+    bool has_served = false;                 // its worker has done something, or is known to fail
     std::deque<Job> jobs = {};               // the first is at work
     GpuTimes::Clock::time_point since = {};  // when it began
     bool had_child = false;                  // before it began
@@ -115,8 +119,7 @@ class MeasurePool {
   bool is_pending(std::int64_t request) const;
   bool leave_alone(Seat& seat, const Status& why);
   Result<std::optional<WorkReply>> poll_workers();
-  Result<WorkReply> wait_for(std::int64_t id, WorkRequest request,
-                             std::chrono::milliseconds extra_time);
+  Result<WorkReply> wait_for(std::int64_t id);
   // Takes the reply that the seat's worker has, if any.
   Result<std::optional<WorkReply>> receive(Seat& seat);
   void note_begin(Seat& seat, GpuTimes::Clock::time_point now);
@@ -125,7 +128,7 @@ class MeasurePool {
   std::vector<Seat> seats_;
   std::deque<WorkerProcess::Task> waiting_;  // for a free worker
   std::vector<std::string> left_alone_;
-  bool decides_ = false;            // in measure()
+  bool waits_for_one_ = false;      // in measure()
   std::deque<WorkReply> finished_;  // while measure() waited for another reply
   Status failure_;                  // likewise, of the request of another GPU
   WhileWaiting while_waiting_;

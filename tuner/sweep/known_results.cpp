@@ -7,6 +7,7 @@
 #include "check/reference.h"
 #include "compiler/ptxas_report.h"
 #include "launch/loaded_variant.h"
+#include "sweep/same_code.h"
 
 namespace mgtune {
 namespace {
@@ -73,6 +74,7 @@ Result<VariantState> KnownResults::look_up(const Variant& variant) {
   MGTUNE_ASSIGN(state.build.key, builder_.key(*request));
   state.build.arch = request->arch;
   state.kernels = common_kernels(*request);
+  state.launches = launch_values(op, variant, slots);
 
   MGTUNE_ASSIGN(std::optional<BuildRecord> build, store_.find_build(state.build.key));
   if (build.has_value()) refuse_objected(*build);

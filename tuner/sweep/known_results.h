@@ -30,6 +30,7 @@ struct VariantState : OutcomeRecord {
   Variant point;  // `variant` is its text
   Need need = Need::compile;
   bool cached = false;  // the build cache has an entry of its build: no compiler is likely to run
+  std::string launches = {};  // launch_values(); see same_code.h
   // Names for the kernels that its build may have in common with those of other variants.
   std::vector<std::string> kernels = {};
 

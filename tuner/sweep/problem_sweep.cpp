@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "calibration/calibrate.h"
-#include "final/final.h"
 #include "final/pick.h"
 #include "final/sustained.h"
 #include "search/search.h"
@@ -43,7 +42,8 @@ ProblemSweep::ProblemSweep(SweepShared& shared, const PlannedProblem& planned, K
       problem_(planned.problem),
       results_(std::move(results)),
       proposals_(std::move(proposals)),
-      view_(std::move(view)) {}
+      view_(std::move(view)),
+      contenders_(shared_, planned_, results_, view_) {}
 
 // Results of earlier runs that still hold compete with those of this run, so that a short sweep
 // never replaces a better pick of a long one.
@@ -56,7 +56,7 @@ Status ProblemSweep::recall() {
     if (!variant.ok() || !planned_.admits(*variant)) continue;
     MGTUNE_ASSIGN(VariantState state, results_.look_up(*variant));
     if (!planned_.visited().admits(*variant)) {  // it competes, but this sweep does not visit it
-      if (state.contends()) contenders_.emplace(state.variant, state);
+      if (state.contends()) contenders_.recall(state);
       continue;
     }
     if (!state.build.sha256.empty()) shared_.pool.others_compile();
@@ -67,7 +67,7 @@ Status ProblemSweep::recall() {
         shared_.retries.outcomes.contains(row.outcome) && state.need != VariantState::Need::nothing;
     if (is_retried && proposals_.exclude(state.variant)) proposals_.retry(*variant);
     if (state.need != VariantState::Need::nothing) continue;
-    if (state.contends()) contenders_.emplace(state.variant, state);
+    if (state.contends()) contenders_.recall(state);
     if (proposals_.exclude(state.variant)) recalled_.push_back(std::move(state));
   }
   const auto others =
@@ -163,8 +163,9 @@ Status ProblemSweep::advance(std::size_t window) {
   return measure_ready();
 }
 
+// A variant may be ready while all GPUs are at the finals of other problems.
 bool ProblemSweep::waits_for_nothing() {
-  return measuring_.empty() && (compiling_.empty() || stopping());
+  return measuring_.empty() && ((compiling_.empty() && ready_.empty()) || stopping());
 }
 
 std::optional<Clock::time_point> ProblemSweep::wakes_at() const {
@@ -220,8 +221,7 @@ Status ProblemSweep::want(const Variant& variant) {
       return finish(state, is_new ? Origin::build : Origin::store);
     }
     case VariantState::Need::measure:
-      ready_.push_back(std::move(state));
-      break;
+      return make_ready(std::move(state));
     case VariantState::Need::compile:
       compile(std::move(state));
       break;
@@ -232,7 +232,7 @@ Status ProblemSweep::want(const Variant& variant) {
 // Builds of other machines are not in the cache of this one. The worker of a final would compile
 // them one after the other, within the time of the final.
 void ProblemSweep::compile_finalists() {
-  for (const OutcomeRecord& finalist : choose_finalists(shared_, view_, contenders())) {
+  for (const OutcomeRecord& finalist : contenders_.finalists()) {
     const std::optional<Build> cached = shared_.cache.load(finalist.build.key);
     if (cached.has_value() && cached->sha256 == finalist.build.sha256) continue;
     compile(contenders_.at(finalist.variant));
@@ -251,8 +251,14 @@ void ProblemSweep::compile(VariantState state) {
   shared_.pool.submit(std::move(work), std::move(kernels));
 }
 
+void ProblemSweep::forget_measurements() {
+  measuring_.clear();
+  contenders_.forget_final();
+}
+
 bool ProblemSweep::awaits(std::int64_t request) const {
-  return compiling_.contains(request) || measuring_.contains(request);
+  return compiling_.contains(request) || measuring_.contains(request) ||
+         contenders_.awaits(request);
 }
 
 bool ProblemSweep::compiles(std::int64_t request) const {
@@ -272,13 +278,24 @@ Status ProblemSweep::take_build(const WorkReply& reply) {
   if (compiled.empty() || discards(reply)) return {};
   for (VariantState& state : compiled.mapped()) {
     MGTUNE_TRY(results_.add_build(state, reply));
-    if (state.contends() && contenders_.contains(state.variant)) continue;  // a finalist
-    if (state.need == VariantState::Need::measure) {
-      ready_.push_back(std::move(state));
-    } else {
-      MGTUNE_TRY(finish(state, Origin::build));
-    }
+    if (state.contends() && contenders_.has(state.variant)) continue;  // a finalist
+    MGTUNE_TRY(state.need == VariantState::Need::measure ? make_ready(std::move(state))
+                                                         : finish(state, Origin::build));
   }
+  return {};
+}
+
+// -> ready, or finished with the result of a variant that has the same code. The default is what
+// all are compared with, so it is measured itself.
+Status ProblemSweep::make_ready(VariantState state) {
+  if (is_default(state)) {
+    ready_.push_front(std::move(state));
+    return {};
+  }
+  std::optional<VariantState> next = same_code_.take_over(std::move(state));
+  if (!next) return {};
+  if (next->need == VariantState::Need::nothing) return finish(*next, Origin::measurement);
+  ready_.push_back(*std::move(next));
   return {};
 }
 
@@ -303,7 +320,7 @@ Status ProblemSweep::measure_ready() {
     VariantState state = std::move(*next);
     ready_.erase(next);
     MeasureRequest work{request(state)};
-    const VariantState* incumbent = best();
+    const VariantState* incumbent = contenders_.best();
     if (incumbent != nullptr && !is_default(state)) {
       work.stop_above_ns = race_limit_ns(incumbent->measurement->q3_ns, view_, shared_.device.kind);
     }
@@ -326,6 +343,7 @@ Status ProblemSweep::measure_ceilings_once() {
 
 // Measuring -> finished.
 Status ProblemSweep::take_measurement(const WorkReply& reply) {
+  if (contenders_.awaits(reply.id)) return contenders_.take(reply);
   auto measured = measuring_.extract(reply.id);
   if (measured.empty() || discards(reply)) return {};
   results_.add_measurement(measured.mapped(), reply);
@@ -357,15 +375,15 @@ Status ProblemSweep::finish(const VariantState& state, Origin origin) {
   ++(evaluated ? shared_.summary.evaluated : shared_.summary.reused);
   ++shared_.summary.outcomes[state.outcome];
   unsupported_ += state.outcome == Outcome::unsupported ? 1 : 0;
-  if (state.contends()) {
-    contenders_.insert_or_assign(state.variant, state);
-    counted_.insert(state.variant);
-  }
+  if (state.contends()) contenders_.add(state);
   MGTUNE_TRY(measure_ready());
   proposals_.search().report({state.point, state.outcome,
                               state.measurement.has_value() ? state.measurement->median_ns : 0});
   MGTUNE_TRY(record(state, origin));
   if (stage_ == Stage::turn) on_variant_(*this);
+  for (const VariantState& same : same_code_.add_result(state)) {
+    MGTUNE_TRY(finish(same, Origin::measurement));
+  }
   return {};
 }
 
@@ -388,7 +406,7 @@ bool ProblemSweep::is_default_on_its_way() const {
 }
 
 std::size_t ProblemSweep::at_work() const {
-  std::size_t count = ready_.size() + measuring_.size();
+  std::size_t count = ready_.size() + measuring_.size() + same_code_.kept();
   for (const auto& [request, states] : compiling_) count += states.size();
   return count;
 }
@@ -406,70 +424,21 @@ Status ProblemSweep::record_space() {
                                      space_records(planned_));
 }
 
-std::vector<OutcomeRecord> ProblemSweep::contenders() const {
-  std::vector<OutcomeRecord> all;
-  all.reserve(contenders_.size());
-  for (const auto& [variant, state] : contenders_) all.push_back(state);
-  return all;
-}
-
 Status ProblemSweep::end_turn() {
   stage_ = Stage::waiting;
   has_begun_ = false;
   MGTUNE_TRY(record_space());
-  return pick();
+  return begin_pick();
 }
 
 Status ProblemSweep::hold_final_now() {
   postpones_final_ = false;
-  return pick();
+  return begin_pick();
 }
 
-Status ProblemSweep::pick() {
-  // A variant that failed at another problem is never run on this GPU, so it is no pick.
-  MGTUNE_ASSIGN(const FailedVariants failed, read_failed_variants(shared_, view_));
-  std::erase_if(contenders_, [&](const auto& contender) {
-    return failed.find(view_.gpu, view_.op, contender.first).has_value();
-  });
-  // Shards that share a problem have their final when they are merged (`mgtune sweep --finals`).
-  FinalResult final;
-  if (!planned_.part.has_value() && !shared_.options.for_rules) {
-    MGTUNE_ASSIGN(final, hold_final(shared_, view_, contenders(), postpones_final_));
-  }
-  for (const OutcomeRecord& culprit : final.expelled) MGTUNE_TRY(expel(culprit));
-  if (!final.pick.has_value()) {
-    final.pick = pick_winner(contenders(), view_.tuned.default_variant);
-  }
-  // A pick of an earlier sweep would be among the contenders if it still held.
-  if (!final.pick.has_value() && done_ == 0) return {};
-  return record_pick(shared_, final.pick, view_);
-}
-
-// The variant's newest row and measurement say what it did in the final, so it no longer contends.
-Status ProblemSweep::expel(const OutcomeRecord& culprit) {
-  VariantState state = std::move(contenders_.extract(culprit.variant).mapped());
-  WorkReply reply;
-  reply.outcome = culprit.outcome;
-  reply.message = culprit.message;
-  reply.check = state.check;
-  results_.add_measurement(state, reply);
-  std::map<Outcome, std::int64_t>& outcomes = shared_.summary.outcomes;
-  const bool was_counted = counted_.contains(culprit.variant);
-  if (was_counted && --outcomes[Outcome::ok] == 0) outcomes.erase(Outcome::ok);
-  ++outcomes[state.outcome];
-  MGTUNE_TRY(record(state, Origin::measurement));
-  return shared_.journal.write();
-}
-
-const VariantState* ProblemSweep::best() const {
-  const auto median = [](const auto& contender) { return contender.second.measurement->median_ns; };
-  const auto best = std::ranges::min_element(contenders_, {}, median);
-  return best == contenders_.end() ? nullptr : &best->second;
-}
-
-const VariantState* ProblemSweep::of_default() const {
-  const auto found = contenders_.find(view_.tuned.default_variant);
-  return found == contenders_.end() ? nullptr : &found->second;
+Status ProblemSweep::begin_pick() {
+  using Finals = Contenders::Finals;
+  return contenders_.begin_pick(postpones_final_ ? Finals::known : Finals::all, done_ > 0);
 }
 
 // Even when the time is over, the default gets its result, so that there is something to serve and

@@ -1,6 +1,7 @@
 // ProblemSweep: one problem of a sweep. It asks the search for variants, keeps a bounded number of
-// them at work, and adds each to the journal, which SweepLoop writes. Then it picks a winner from
-// all results of the problem, including those of earlier sweeps.
+// them at work, and adds each to the journal, which SweepLoop writes. At the end of its turn a
+// winner is picked from all results of the problem, including those of earlier sweeps
+// (contenders.h). If that needs a final, the problem is deciding, and others have their turns.
 //
 //   wanted -> compiling -> ready -> measuring -> finished
 //
@@ -28,9 +29,11 @@
 #include <string>
 #include <vector>
 
+#include "sweep/contenders.h"
 #include "sweep/known_results.h"
 #include "sweep/planned_problem.h"
 #include "sweep/proposals.h"
+#include "sweep/same_code.h"
 #include "sweep/suspects.h"
 #include "sweep/sweep_shared.h"
 
@@ -81,13 +84,16 @@ class ProblemSweep {
   bool compiles(std::int64_t request) const;  // and the cache has no such build
   Status take_build(const WorkReply& reply);
   Status take_measurement(const WorkReply& reply);
-  void forget_measurements() { measuring_.clear(); }  // the measure pool has failed
+  void forget_measurements();  // and a final: the measure pool has failed
 
   // What it waits for from the compile pool, by request.
   std::set<std::int64_t> awaited_builds() const;
 
-  // At the end of a turn, in every case: picks a winner.
+  // At the end of a turn, in every case: picks a winner, or begins to decide.
   Status end_turn();
+
+  // Its final waits for a GPU, or one holds it.
+  bool is_deciding() const { return contenders_.is_deciding(); }
 
   // In the next turn it evaluates these too, first and beyond the budget's number of evaluations.
   // Those that the problem does not admit, or whose result is known, are left out.
@@ -98,14 +104,12 @@ class ProblemSweep {
   bool stopped() const { return stopped_; }  // by the deadline or should_stop()
   bool is_over();                            // it has no further variants to try in any turn
   bool is_measuring() const { return !measuring_.empty(); }
-  bool may_decide() const { return contenders_.size() > 1; }  // a final has something to decide
+  const Contenders& contenders() const { return contenders_; }
   const TunedView& view() const { return view_; }
-  const VariantState* of_default() const;  // nullptr while it did not pass
   bool stopped_by_target() const { return settled_ && !proposals_.exhausted(); }
   bool found_any() const { return done_ > 0 || proposals_.has_proposed(); }
   std::uint64_t looked_in_vain() const { return proposals_.looked_in_vain(); }
   bool supports_nothing() const { return done_ > 0 && unsupported_ == done_; }
-  const VariantState* best() const;  // nullptr while none passed
 
  private:
   // Whether it has its turn.
@@ -127,6 +131,7 @@ class ProblemSweep {
   Status want(const Variant& variant);
   void compile_finalists();
   void compile(VariantState state);
+  Status make_ready(VariantState state);
   Status measure_ready();
   bool needs_ceilings() const;
   Status measure_ceilings_once();  // those that the problem needs, unless they are known
@@ -135,9 +140,7 @@ class ProblemSweep {
 
   Status record(const VariantState& state, Origin origin);
   Status record_space();
-  Status pick();
-  std::vector<OutcomeRecord> contenders() const;
-  Status expel(const OutcomeRecord& culprit);
+  Status begin_pick();
 
   bool has_more();
   bool settled();
@@ -158,12 +161,12 @@ class ProblemSweep {
 
   std::map<std::string, OutcomeView> recorded_;  // rows of earlier runs, by variant text
   std::vector<VariantState> recalled_;           // the valid ones of them, until they are reused
-  std::map<std::string, VariantState> contenders_;
-  std::set<std::string> counted_;  // texts of the contenders that the summary has counted
+  Contenders contenders_;
 
   // The variants that were proposed and that are not recorded yet, by what they wait for.
   // Those with the same build compile together.
   std::map<std::int64_t, std::vector<VariantState>> compiling_;  // by request
+  SameCode same_code_;
   std::deque<VariantState> ready_;
   std::map<std::int64_t, VariantState> measuring_;  // by request
   Suspects suspects_;

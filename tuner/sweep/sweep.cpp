@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -74,6 +75,7 @@ class Sweep {
     const SweepOptions& options = shared_.options;
     const bool is_timed = options.budget.seconds.has_value();
     MGTUNE_TRY(is_timed && !options.for_rules && !options.finals ? run_timed() : run_in_order());
+    sort_picks();
     for (const std::string& gpu : shared_.workers.left_alone()) skip("the GPU " + gpu);
     if (!shared_.not_cached.empty()) {
       skip("caching of builds: " + shared_.not_cached +
@@ -98,6 +100,8 @@ class Sweep {
     if (shared_.options.for_rules) {
       for (int round = 0; round < kRoundsForRules; ++round) MGTUNE_TRY(measure_candidates());
     }
+    MGTUNE_TRY(loop_.finish());
+    MGTUNE_TRY(note_decided());
     for (const Running& unfinished : unfinished_) {
       MGTUNE_TRY(note_end(unfinished.index, *unfinished.sweep));
     }
@@ -197,11 +201,32 @@ class Sweep {
     MGTUNE_TRY(loop_.run(*running.sweep, problem_deadline(weight), report, next));
     weight_left_ -= weight;
     left_ = std::max<std::int64_t>(0, left_ - totals_[running.index]);
-    if (!running.sweep->stopped() && !shared_.options.for_rules) {
-      return note_end(running.index, *running.sweep);
+    if (running.sweep->stopped() || shared_.options.for_rules) {
+      unfinished_.push_back(std::move(running));
+    } else {
+      finished_.push_back(std::move(running));
     }
-    unfinished_.push_back(std::move(running));
+    return note_decided();
+  }
+
+  // Of the problems whose turn is over, in their order, those that have their picks.
+  Status note_decided() {
+    while (!finished_.empty() && !finished_.front().sweep->is_deciding()) {
+      const Running running = std::move(finished_.front());
+      finished_.pop_front();
+      MGTUNE_TRY(note_end(running.index, *running.sweep));
+    }
     return {};
+  }
+
+  // The end of a final has no order, but the summary has that of the problems.
+  void sort_picks() {
+    const auto place_of = [this](const TunedView& pick) {
+      return std::ranges::find_if(problems_, [&](const PlannedProblem& planned) {
+        return planned.problem.op->full_name() == pick.op && planned.problem.text() == pick.problem;
+      });
+    };
+    std::ranges::stable_sort(shared_.summary.picks, {}, place_of);
   }
 
   // Chooses candidates for the rules of each operator by all results that the store has of it on
@@ -238,7 +263,7 @@ class Sweep {
       shared_.summary.settled.push_back({name_of(problem), sweep.done(), totals_[index]});
     }
     note_search(index, sweep);
-    if (shared_.options.finals && sweep.best() == nullptr) {
+    if (shared_.options.finals && sweep.contenders().best() == nullptr) {
       skip(name_of(problem) + ": the database has no variant of it that passed");
     }
     if (!sweep.supports_nothing()) return {};
@@ -287,7 +312,7 @@ class Sweep {
     progress.problems = static_cast<std::int64_t>(problems_.size());
     progress.done = at.done();
     progress.total = totals_[index];
-    if (const VariantState* best = at.best(); best != nullptr) {
+    if (const VariantState* best = at.contenders().best(); best != nullptr) {
       progress.best_ns = best->measurement->median_ns;
       progress.best_variant = best->variant;
     }
@@ -333,6 +358,7 @@ class Sweep {
   std::int64_t left_ = 0;             // variants of the problems that are not finished
   double weight_left_ = 0;            // likewise, their weights
   std::vector<Running> unfinished_;   // those whose share of the time ended first; for rules all
+  std::deque<Running> finished_;      // of which the first is deciding
 };
 
 // Locks the devices in the order of their ids. So if two sweeps want the same GPUs, one of them

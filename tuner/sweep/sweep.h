@@ -129,8 +129,8 @@ struct SweepSummary {
 Result<std::chrono::milliseconds> measure_deadline(DeviceKind device, const Problem& problem);
 
 // `devices` is one device, or several GPUs that are the same by is_same_gpu(), so that a
-// measurement of one is valid for all. The first GPU measures ceilings and finals. `should_stop` is
-// called between variants (it is true after Ctrl-C). Variants that are finished by then are
+// measurement of one is valid for all. All entries of a final are timed on one GPU. `should_stop`
+// is called between variants (it is true after Ctrl-C). Variants that are finished by then are
 // recorded. environment if another sweep uses one of the devices (the message names its process),
 // or if this machine cannot compile for them.
 Result<SweepSummary> run_sweep(const SweepOptions& options, const std::vector<DeviceInfo>& devices,

@@ -28,7 +28,40 @@ Status SweepLoop::take_turn(ProblemSweep& problem) {
   MGTUNE_TRY(write());
   drop_waiting(problem);
   turn_ = nullptr;
-  return beside([&] { return problem.end_turn(); });
+  MGTUNE_TRY(problem.end_turn());
+  note_deciding(problem);
+  return shared_.counter.has_value() ? decide(0) : Status();
+}
+
+void SweepLoop::note_deciding(ProblemSweep& problem) {
+  if (problem.is_deciding()) deciding_.push_back(&problem);
+}
+
+Status SweepLoop::hold_final(ProblemSweep& problem) {
+  next_ = nullptr;
+  MGTUNE_TRY(problem.hold_final_now());
+  note_deciding(problem);
+  MGTUNE_TRY(decide(shared_.counter.has_value() ? 0 : shared_.workers.size() - 1));
+  return write();
+}
+
+Status SweepLoop::finish() {
+  next_ = nullptr;
+  MGTUNE_TRY(decide(0));
+  return write();
+}
+
+// Waits until so many problems are left that are deciding.
+Status SweepLoop::decide(std::size_t most_left) {
+  while (deciding_.size() > most_left) {
+    MGTUNE_TRY(work_ahead());
+    make_silence();
+    MGTUNE_TRY(write());
+    wait();
+    MGTUNE_TRY(receive_builds());
+    MGTUNE_TRY(receive_measurements());
+  }
+  return {};
 }
 
 void SweepLoop::give_up(ProblemSweep& problem) {
@@ -58,16 +91,16 @@ Status SweepLoop::run_variants() {
   }
 }
 
-// While the first GPU decides something, a final or a ceiling, all else goes on: the other variants
-// of the problem that has its turn, and the next problems.
-Status SweepLoop::beside(const std::function<Status()>& decide) {
+// While a GPU measures a ceiling, all else goes on: the other variants of the problem that has its
+// turn, and other problems.
+Status SweepLoop::beside(const std::function<Status()>& measure) {
   shared_.workers.while_waiting([this](WaitSet& waiting) { while_waiting(waiting); });
-  const Status decided = decide();
+  const Status measured = measure();
   shared_.workers.while_waiting(nullptr);
-  return failure_.ok() ? decided : failure_;
+  return failure_.ok() ? measured : failure_;
 }
 
-// A failure ends the sweep, but not before the first GPU has its result.
+// A failure ends the sweep, but not before the GPU has its result.
 void SweepLoop::while_waiting(WaitSet& waiting) {
   const auto keep = [this](const Status& status) {
     if (failure_.ok()) failure_ = status;
@@ -75,7 +108,7 @@ void SweepLoop::while_waiting(WaitSet& waiting) {
   make_silence();
   keep(receive_builds());
   keep(receive_measurements());
-  if (failure_.ok()) keep(turn_ == nullptr ? work_ahead() : advance());
+  if (failure_.ok()) keep(advance());
   if (failure_.ok()) keep(write());
   if (failure_.ok()) shared_.pool.join(waiting);
 }
@@ -117,13 +150,16 @@ Status SweepLoop::work_ahead() {
 
 // Waits until a worker has something to say or is late, or the problem's time is over.
 void SweepLoop::wait() {
-  const GpuPhase phase =
-      shared_.workers.needs_silence() ? GpuPhase::wait_alone : turn_->idle_cause();
+  const GpuPhase phase = shared_.workers.needs_silence() ? GpuPhase::wait_alone
+                         : turn_ == nullptr              ? GpuPhase::wait_decision
+                                                         : turn_->idle_cause();
   const IdleCause cause(shared_.workers.times(), phase);
   WaitSet waiting;
   shared_.pool.join(waiting);
   shared_.workers.join(waiting);
-  if (const auto deadline = turn_->wakes_at()) waiting.add(*deadline);
+  if (const auto deadline = turn_ == nullptr ? std::nullopt : turn_->wakes_at()) {
+    waiting.add(*deadline);
+  }
   waiting.wait();
 }
 
@@ -159,6 +195,7 @@ Status SweepLoop::receive_measurements() {
     const Result<std::optional<WorkReply>> next = shared_.workers.poll();
     if (!next.ok()) {
       for (ProblemSweep* problem : at_work()) problem->forget_measurements();
+      for (ProblemSweep* problem : std::exchange(deciding_, {})) problem->forget_measurements();
       return shared_.interrupted_or(next.status());
     }
     if (!next->has_value()) return {};
@@ -167,6 +204,12 @@ Status SweepLoop::receive_measurements() {
 }
 
 Status SweepLoop::receive_measurement(const WorkReply& reply) {
+  for (ProblemSweep* problem : deciding_) {
+    if (!problem->awaits(reply.id)) continue;
+    const Status taken = problem->take_measurement(reply);
+    std::erase_if(deciding_, [](const ProblemSweep* other) { return !other->is_deciding(); });
+    return taken;
+  }
   for (ProblemSweep* problem : at_work()) {
     if (problem->awaits(reply.id)) return problem->take_measurement(reply);
   }

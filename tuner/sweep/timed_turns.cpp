@@ -119,8 +119,8 @@ Status TimedTurns::take_turn(const TurnOrder::Turn& turn) {
       begin + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
   MGTUNE_TRY(loop_.run(sweep, deadline, report, [this] { return commit_next(); }));
   TurnOrder::Standing standing;
-  standing.default_ns = time_of(sweep.of_default());
-  standing.best_ns = time_of(sweep.best());
+  standing.default_ns = time_of(sweep.contenders().of_default());
+  standing.best_ns = time_of(sweep.contenders().best());
   standing.copy_ns = sweep.view().copy_ns;
   standing.is_over = sweep.is_over();
   standing.evaluated = sweep.done() - done;
@@ -150,29 +150,38 @@ double TimedTurns::kept_for_finals() const {
   double all = 0, longest = 0;
   for (const std::size_t place : served_) {
     const ProblemSweep* const sweep = sweeps_[place].get();
-    if (sweep == nullptr || !sweep->may_decide()) continue;
+    if (sweep == nullptr || sweep->contenders().size() < 2) continue;
     const double seconds = seconds_of_final(place);
-    all += seconds;
+    all += seconds / static_cast<double>(shared_.workers.size());
     longest = std::max(longest, seconds);
   }
-  return std::min(all,
+  return std::min(std::max(all, longest),
                   std::max(kMostForFinals * budget, std::min(longest, kMostForOneFinal * budget)));
 }
 
-// Those that count most by their weight first.
+// Those that count most by their weight first. Each GPU holds one at a time.
 Status TimedTurns::hold_finals() {
   std::vector<std::size_t> places = served_;
   std::ranges::stable_sort(places, std::greater(),
                            [this](std::size_t place) { return problems_[place].weight; });
   for (const std::size_t place : places) {
     ProblemSweep* const sweep = sweeps_[place].get();
-    if (sweep == nullptr || !sweep->may_decide() || shared_.should_stop()) continue;
+    if (sweep == nullptr || sweep->contenders().size() < 2 || shared_.should_stop()) continue;
     if (seconds_of_final(place) > seconds_left()) continue;
-    const Clock::time_point begin = Clock::now();
-    MGTUNE_TRY(sweep->hold_final_now());
-    longest_final_ = std::max(longest_final_, seconds_between(begin, Clock::now()));
+    finals_.push_back({sweep, Clock::now()});
+    MGTUNE_TRY(loop_.hold_final(*sweep));
+    note_finals();
   }
-  return {};
+  return loop_.finish();
+}
+
+// How long those took that are over.
+void TimedTurns::note_finals() {
+  std::erase_if(finals_, [this](const Held& final) {
+    if (final.sweep->is_deciding()) return false;
+    longest_final_ = std::max(longest_final_, seconds_between(final.begin, Clock::now()));
+    return true;
+  });
 }
 
 BudgetUse TimedTurns::use() const {

@@ -43,6 +43,7 @@ class TimedTurns {
  private:
   Status take_turn(const TurnOrder::Turn& turn);
   Status hold_finals();
+  void note_finals();
   Result<ProblemSweep*> commit_next();
   void give_up_rest();
   double seconds_left() const;
@@ -58,6 +59,11 @@ class TimedTurns {
   TurnOrder order_;
   std::deque<TurnOrder::Turn> committed_;  // the next ones
   std::vector<std::unique_ptr<ProblemSweep>> sweeps_;
+  struct Held {
+    const ProblemSweep* sweep;
+    std::chrono::steady_clock::time_point begin;
+  };
+  std::vector<Held> finals_;  // that are held
   double longest_final_ = 0;  // seconds; 0: none was held
   bool has_taken_turn_ = false;
 };

@@ -81,6 +81,14 @@ void WorkerProcess::submit(Task task) {
   static_cast<void>(send_request());
 }
 
+void WorkerProcess::start() {
+  if (child_ || !is_idle()) return;  // poll() starts one for a request that it has
+  if (Result<ChildProcess> child = ChildProcess::start(command_); child.ok()) {
+    child_ = *std::move(child);
+    started_ = true;
+  }
+}
+
 // A request that is tried again has its child for itself.
 void WorkerProcess::send_next() {
   if (!next_ || next_->is_sent || !child_ || !work_->begun || work_->task.is_retry) return;

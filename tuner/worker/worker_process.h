@@ -76,7 +76,7 @@ class WorkerProcess {
   bool has_room() const { return !next_ || !work_; }  // for one more request
 
   // Which of several workers may get a request.
-  enum class Place : std::uint8_t { any, first, not_first };
+  enum class Place : std::uint8_t { any, not_first };
 
   struct Task {
     WorkRequest request;
@@ -86,6 +86,10 @@ class WorkerProcess {
     Place place = Place::any;
   };
   void submit(Task task);  // when has_room()
+
+  // Starts a child if there is none, so that it is ready when its first request comes. If it cannot
+  // be started, the first request says so.
+  void start();
 
   // The request and its reply: `done`, or `failed` if the failure says nothing about the variant
   // (end_of_sweep() makes a Status of it).

@@ -15,9 +15,11 @@
 // as it is done. FAKE_WORKER_FINAL_AFTER: a final ends only when the log has so many lines with a
 // text, for example "4 measure is done", or after a minute; FAKE_WORKER_CEILING_AFTER: likewise, of
 // a ceiling. FAKE_WORKER_COMPILE_GATE and FAKE_WORKER_MEASURE_GATE name folders: a worker puts a
-// file there and goes on when somebody has removed it, or after a minute. FAKE_WORKER_COMPILE_MS
-// and FAKE_WORKER_MEASURE_MS say how long they take. FAKE_WORKER_FAST names the one variant that is
-// measured to be faster than the others, FAKE_WORKER_NOT_CACHED why the cache keeps no build.
+// file there and goes on when somebody has removed it, or after a minute. FAKE_WORKER_STARTS names
+// a file: a line for each process, with its device. FAKE_WORKER_COMPILE_MS and
+// FAKE_WORKER_MEASURE_MS say how long they take. FAKE_WORKER_FAST names the one variant that is
+// measured to be faster than the others, FAKE_WORKER_SAME_CODE a parameter that changes nothing in
+// builds, FAKE_WORKER_NOT_CACHED why the cache keeps no build.
 
 #include <unistd.h>
 
@@ -104,6 +106,7 @@ void log(const WorkRequest& request, const std::string& variant, const char* eve
   const char* const kind = request.is<ProbeRequest>()     ? "probe"
                            : request.is<FinalRequest>()   ? "final"
                            : request.is<CeilingRequest>() ? "ceiling"
+                           : request.is<CountRequest>()   ? "count"
                                                           : "measure";
   line << (compile != nullptr ? "compile" : kind) << ' ' << event << ' '
        << (measure != nullptr ? measure->stop_above_ns : 0) << ' '
@@ -157,13 +160,22 @@ void take_time(const WorkRequest& request) {
   if (!text.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(std::stoi(text)));
 }
 
+// The variant without the value of the parameter that changes no code.
+std::string code_of(const std::string& variant) {
+  const std::string same = variable("FAKE_WORKER_SAME_CODE");
+  const std::size_t at = same.empty() ? std::string::npos : variant.find(" " + same + "=");
+  if (at == std::string::npos) return variant;
+  const std::size_t end = variant.find(' ', at + 1);
+  return variant.substr(0, at) + (end == std::string::npos ? "" : variant.substr(end));
+}
+
 void done(const WorkRequest& request, const std::string& variant) {
   WorkReply reply;
   reply.id = request.id;
   reply.message = variant;
   reply.build = BuildRecord{};
   if (request.is<CompileRequest>()) {
-    reply.build->sha256 = "sha of " + variant;
+    reply.build->sha256 = "sha of " + code_of(variant);
     reply.not_cached = variable("FAKE_WORKER_NOT_CACHED");
   }
   if (request.is<MeasureRequest>()) {
@@ -453,5 +465,8 @@ int main(int count, char** arguments) {
     return 4;
   }
   if (count > 3) mgtune::own_device = arguments[3];
+  if (const std::string starts = mgtune::variable("FAKE_WORKER_STARTS"); !starts.empty()) {
+    std::ofstream(starts, std::ios::app) << mgtune::own_device + "\n" << std::flush;
+  }
   return mgtune::run();
 }

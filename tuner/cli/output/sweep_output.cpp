@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <filesystem>
 #include <optional>
 #include <set>
 #include <utility>
@@ -391,8 +390,7 @@ std::string next_step_text(const std::vector<FinishedSweep>& sweeps, const std::
   for (const FinishedSweep& sweep : sweeps) {
     if (!sweep.summary.outcomes.contains(Outcome::ok)) continue;
     const Operator& op = *sweep.plan->problems.front().problem.op;
-    std::error_code ignored;
-    if (!std::filesystem::is_directory(op.sources->folder, ignored)) return "";  // built in
+    if (op.sources->is_embedded) return "";
     return fmt::format("next: mgtune header {} -o {}_ops.h\n", shell_word(kernel), op.family);
   }
   return "";

@@ -76,11 +76,16 @@ class FinalTest : public StoreTest {
 
   std::optional<Pick> hold(const std::vector<OutcomeRecord>& contenders) {
     SweepShared& with = shared();
-    const Result<FinalResult> result = hold_final(with, view_, contenders);
-    EXPECT_TRUE(result.ok()) << result.status().message();
-    if (!result.ok()) return std::nullopt;
-    expelled_ = result->expelled;
-    return result->pick;
+    Final final(with, view_, contenders, false);
+    Status status = final.begin();
+    while (status.ok() && final.awaits()) {
+      const Result<std::optional<WorkReply>> reply = wait_for_next(with.workers);
+      status = reply.ok() ? final.take(**reply) : reply.status();
+    }
+    EXPECT_TRUE(status.ok()) << status.message();
+    FinalResult result = final.take_result();
+    expelled_ = result.expelled;
+    return result.pick;
   }
 
   static OutcomeRecord contender(const std::string& variant, double median_ns,

@@ -4,8 +4,10 @@
 
 #include <map>
 #include <set>
+#include <string>
 #include <utility>
 
+#include "plan/variant_cost.h"
 #include "tests/helpers/problem_sweep_fixture.h"
 
 namespace mgtune {
@@ -205,6 +207,48 @@ TEST_F(ShardCutTest, SixtyFourShardsMergedAreOneProcess) {
     EXPECT_EQ(finals.picks[i].tuned.variant, one.picks[i].tuned.variant);
   }
   EXPECT_EQ(merged.merge(files)->undecided, 0);
+}
+
+// The cut knows what a variant of a problem costs on the average, and not that some take three
+// times as long as others. What two processes compile and measure is counted, each piece with the
+// cost that a stand-in has for it.
+TEST_F(ShardCutTest, TwoShardsDoTheSameWorkThoughVariantsCostDifferently) {
+  options_.budget = {};
+  const std::vector<PlannedProblem> all = planned(problems_);
+  const ShardCut line = cut(all);
+  std::map<std::string, VariantCost> costs;
+  for (const PlannedProblem& planned : all) {
+    std::string word = planned.problem.text();
+    std::ranges::replace(word, ' ', ',');
+    costs[word] = estimated_cost(planned.problem, DeviceKind::cuda).value();
+  }
+  std::set<std::string> compiled;  // the fakes have no cache: a build of two problems counts once
+  const auto cost_of = [&](const WorkerEvent& event) {
+    if (event.event != "begins" || event.kind == "final") return 0.0;
+    const VariantCost& cost = costs.at(event.problem);
+    if (event.kind == "compile") {
+      const std::string build = event.problem.substr(event.problem.find(',')) + event.variant;
+      return compiled.insert(build).second ? cost.compile_seconds : 0;
+    }
+    const bool is_late = event.variant.find(" WEIGHT=late") != std::string::npos;
+    return cost.measure_seconds * (is_late ? 1.5 : 0.5);
+  };
+  std::vector<double> work;
+  for (std::int64_t index = 1; index <= 2; ++index) {
+    const Shard shard{index, 2};
+    Store store = Store::open(shard.path(folder_.file("two.db")), Store::Mode::read_write).value();
+    const std::size_t before = events().size();
+    const Result<SweepSummary> summary = run_sweep(
+        options_, devices_, line.problems_of(shard), store, [](const SweepProgress&) {},
+        [] { return false; });
+    ASSERT_TRUE(summary.ok()) << summary.status().message();
+    const std::vector<WorkerEvent> all_events = events();
+    compiled.clear();
+    double sum = 0;
+    for (std::size_t i = before; i < all_events.size(); ++i) sum += cost_of(all_events[i]);
+    work.push_back(sum);
+  }
+  EXPECT_NEAR(work[0] / work[1], 1, 0.05) << work[0] << " s and " << work[1] << " s";
 }
 
 }  // namespace

@@ -6,10 +6,12 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <fstream>
 #include <map>
 #include <numeric>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/helpers/environment_variable.h"
@@ -139,6 +141,33 @@ TEST(MeasurePool, ACrashOrHangIsItsVariantsAlone) {
     EXPECT_EQ(reply.outcome, expected) << variant;
   }
   EXPECT_THAT(workers.left_alone(), IsEmpty());
+}
+
+// Opening a GPU takes a while, so all do that at the same time.
+TEST(MeasurePool, TheWorkersOfAllGpusStartWithTheFirstRequest) {
+  const TestFolder folder;
+  const Variable starts("FAKE_WORKER_STARTS", folder.file("starts"));
+  MeasurePool workers = pool({"GPU-0", "GPU-1"}, milliseconds(60'000));
+  ASSERT_TRUE(workers.measure({1, MeasureRequest{{{}, "v"}, 0}}).ok());
+  const auto count = [&] {
+    std::ifstream lines(folder.file("starts"));
+    int lines_found = 0;
+    for (std::string line; std::getline(lines, line);) ++lines_found;
+    return lines_found;
+  };
+  for (int i = 0; i < 60'000 && count() < 2; ++i) std::this_thread::sleep_for(milliseconds(1));
+  EXPECT_EQ(count(), 2);
+}
+
+// A sweep can do without it.
+TEST(MeasurePool, AFinalThatNoWorkerBeginsIsAReply) {
+  MeasurePool workers = pool({"GPU-0-sick"});
+  workers.submit({7, FinalRequest{{}, {"v", "w"}, 0}});
+  const Result<std::optional<WorkReply>> reply = wait_for_next(workers);
+  ASSERT_TRUE(reply.ok()) << reply.status().message();
+  EXPECT_EQ((*reply)->id, 7);
+  EXPECT_EQ((*reply)->kind, WorkReply::Kind::failed);
+  EXPECT_THAT((*reply)->message, HasSubstr("no measure worker begins its work"));
 }
 
 TEST(MeasurePool, AGpuThatIsNotWellIsLeftAlone) {
