@@ -24,8 +24,8 @@ class RuleTree {
     int depth = 0;
   };
 
-  // One leaf with all of `problems`. Leaves rank `representatives`, which are variants of the table,
-  // and the ladder. The table and the features must outlive the tree.
+  // One leaf with all of `problems`. Leaves rank `representatives`, which are variants of the
+  // table, and the ladder. The table and the features must outlive the tree.
   RuleTree(const LossTable& table, const ProblemFeatures& features,
            std::vector<std::size_t> representatives, std::vector<std::size_t> problems);
 
