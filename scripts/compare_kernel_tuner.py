@@ -55,7 +55,7 @@ def sweep_by_kernel_tuner(count, seed):
         restrictions=CONSTRAINTS, cmem_args={"d_filter": weights}, lang="cupy",
         compiler_options=[f"-I{FAMILY}"], strategy="random_sample", strategy_options={"max_fevals": count}, seed=seed, quiet=True)
     seconds = time.monotonic() - start
-    times = {key(result): result["time"] for result in results if isinstance(result["time"], float)}
+    times = {key(result): result["time"] for result in results if isinstance(result.get("time"), float)}
     return {"configurations": len(results), "seconds": seconds, "times_ms": times}
 
 
