@@ -69,7 +69,7 @@
 //            Prefill gets 57 % of the 652 TFLOP/s with 32 rows per warp. Expected are 45 % in pass
 //            2 and 55 % in pass 3 at head_dim 128: 49 % of 652 * 5 / 7 count, which is 230 TFLOP/s
 //            or 61 % of the forward's rate. At head_dim 64 both passes have 32 rows, so expected
-//            are 230 too. Not yet measured.
+//            are 230 too. Measured on an H200: 253 and 263 (results/h200/attention.md).
 // Tunables   DKV_KEYS, DQ_QUERIES   The rows of a block. More rows need less traffic from L2 and
 //                        fewer copies per product, but make fewer blocks.
 //            DKV_QUERIES, DQ_KEYS   The rows of a tile. More need fewer barriers, and read the own

