@@ -87,19 +87,25 @@ TEST_F(CliExplain, PrintsNoTimeOfAProblemThatWasNotMeasured) {
 // From recorded results to the way through the tree.
 TEST_F(CliExplain, RulesBesideTheDatabaseServeProblemsThatNobodyTuned) {
   MgtuneProgram::Words words = {"import", "--db", path_};
-  const std::string folder = source_path("results/h200/recorded/rmsnorm.add_forward");
+  const std::string folder = source_path("results/h200/recorded/rules/rmsnorm.backward/fit");
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     words.push_back(entry.path().string());
   }
   ASSERT_EQ(mgtune_.run(words).exit_code, 0);
-  ASSERT_EQ(mgtune_.run({"fit", "rmsnorm.add_forward", "--db", path_}).exit_code, 0);
-  const Ended at = mgtune_.run({"explain", "rmsnorm.add_forward", "--gpu", "H200", "--db", path_,
-                                "--problem", "rows=3000,hidden=6144,T=bf16"});
+  ASSERT_EQ(mgtune_.run({"fit", "rmsnorm.backward", "--db", path_}).exit_code, 0);
+  const Ended at = mgtune_.run({"explain", "rmsnorm.backward", "--gpu", "H200", "--db", path_,
+                                "--problem", "rows=30,hidden=6144,T=bf16,dw=true"});
   ASSERT_EQ(at.exit_code, 0) << at.err;
-  EXPECT_THAT(at.out, HasSubstr("chosen    rules: rules of NVIDIA H200, fitted to 14 problems"));
+  EXPECT_THAT(at.out, HasSubstr("chosen    rules: rules of NVIDIA H200, fitted to 100 problems"));
   EXPECT_THAT(at.out, ContainsRegex("rule      .* against [0-9]+\\): (yes|no)\n"));
   EXPECT_THAT(at.out, HasSubstr("each with rules that were fitted without it"));
   EXPECT_THAT(at.out, HasSubstr("improve   sweep this problem"));
+  const Ended large = mgtune_.run({"explain", "rmsnorm.backward", "--gpu", "H200", "--db", path_,
+                                   "--problem", "rows=30000,hidden=6144,T=bf16,dw=true"});
+  EXPECT_THAT(large.out, HasSubstr("chosen    default ladder: a default of the operator, to which "
+                                   "rules of NVIDIA H200, fitted to 100 problems, leave the "
+                                   "choice"));
+  EXPECT_THAT(large.out, ContainsRegex("rule      .* against [0-9]+\\): (yes|no)\n"));
 }
 
 TEST_F(CliExplain, NamesWhatIsNeverDispatched) {

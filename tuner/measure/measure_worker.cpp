@@ -40,8 +40,6 @@ class MeasureWorker {
 
   Status handle(const MeasureRequest& request, WorkReply& reply) {
     MGTUNE_ASSIGN(measured_, bench_.prepare(request, reply));
-    // The parent has the build from a compile worker, with its log, which may be long.
-    reply.build.reset();
     if (measured_ == nullptr) return {};
     const auto begun = std::chrono::steady_clock::now();
     MGTUNE_ASSIGN(reply.measurement, time(*measured_, request.stop_above_ns));

@@ -21,7 +21,7 @@
 //                      {"do": "energy", "id": 12, ... the same four as of a final ...}
 //   worker -> parent   {"did": "begin", "id": 7, "phase": "variant", "message": ""}
 //                      {"did": "done", "id": 7, "outcome": "ok", "message": "",
-//                       "check": {...}, "measurement": {...},
+//                       "build": {...}, "check": {...}, "measurement": {...},
 //                       "seconds": {"load": 0.002, "check": 0.01, "measure": 0.3, "all": 0.313}}
 //                      {"did": "done", "id": 8, ... "check": {...}, "counters": {"chip": "GH100",
 //                       "launches": 16, "passes": 2, "note": "",
