@@ -206,7 +206,7 @@ Status SweepLoop::receive_measurements() {
 Status SweepLoop::receive_measurement(const WorkReply& reply) {
   for (ProblemSweep* problem : deciding_) {
     if (!problem->awaits(reply.id)) continue;
-    const Status taken = problem->take_measurement(reply);
+    Status taken = problem->take_measurement(reply);
     std::erase_if(deciding_, [](const ProblemSweep* other) { return !other->is_deciding(); });
     return taken;
   }
