@@ -6,7 +6,7 @@
 
 Both tune the kernel of tests/families/convolution, 4096 x 4096 with a filter of 17 x 17, in ranges like those of Kernel Tuner's own example
 (examples/cuda/convolution_streams.py of github.com/KernelTuner/kernel_tuner): blocks of 16 to 128 by 1 to 32 threads, of which each
-computes 1, 2 or 4 by 1 or 2 elements. The loops over the filter are unrolled, so a compilation takes 1.7 s on average. Kernel Tuner compiles
+computes 1, 2 or 4 by 1 or 2 elements. The loops over the filter are unrolled, so a compilation takes 0.3 to 3 s of a core. Kernel Tuner compiles
 and measures one configuration after the other, so its rate does not depend on how many there are: it gets a random sample of them (--sample).
 It does not compare results with a reference; mgtune does, for each variant. mgtune evaluates all of them, from an empty store and an empty
 cache of builds. Kernel Tuner runs through CuPy, whose cache is empty too. The agreement is the rank correlation (Spearman) of the times of the configurations that

@@ -78,7 +78,8 @@ std::vector<std::string> rules_lines(const Rules& rules, const Problem& problem,
 std::string improvement_text(SelectionStep step, const Problem& problem, const Rules* rules,
                              const DeviceInfo& device);
 
-// Whether the rules know problems of this kind and leave the choice at this one to the ladder.
+// Whether the rules, which must be those of rules_for(), leave the choice at this problem to the
+// default ladder.
 bool leave_it_to_the_ladder(const Rules& rules, const Problem& problem, const DeviceInfo& device);
 
 // "tuned for rows=4096 hidden=4096 T=bf16 on NVIDIA H200"

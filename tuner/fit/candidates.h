@@ -1,6 +1,6 @@
-// Candidates: the patterns that rules will probably name, and at which problems their times are
-// missing most. A sweep for rules measures them there. Which rules are good is then seen by times
-// alone. Plain data and a pure function.
+// Candidates: the patterns that rules will probably name, and the problems at which they have no
+// time yet. A sweep for rules measures them there, because a fit counts measured times alone. Plain
+// data and a pure function.
 
 #pragma once
 

@@ -21,6 +21,8 @@ namespace {
 constexpr float kCannotServe = std::numeric_limits<float>::quiet_NaN();
 constexpr float kLargestLoss = 1;  // slower than twice the fastest is equally bad
 
+// A variant that was never within this loss of the fastest is no candidate for rules.
+constexpr double kCandidateLoss = 0.25;
 constexpr std::size_t kFewestProblems = 3;
 constexpr std::size_t kFormsOfVariant = 2;
 

@@ -26,9 +26,6 @@ namespace mgtune {
 // depend on it, and a fit still works if a search visited different variants at each problem.
 inline constexpr double kUnmeasuredLoss = 0.5;
 
-// A variant that was never within this loss of the fastest is no candidate for rules.
-inline constexpr double kCandidateLoss = 0.25;
-
 struct LossTable {
   std::size_t variants = 0;   // columns
   std::vector<float> losses;  // problem by problem; NaN: the variant cannot serve the problem

@@ -1,7 +1,6 @@
 #include "fit/representatives.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace mgtune {
 namespace {

@@ -2,10 +2,9 @@
 // threads. They exchange them through shared memory, so that each block has the complete sums of
 // its share. Needs compute capability 9.0. On the cpu device a cluster has one block.
 //
-//   using Parts = mg::ClusterParts<kBlocks, kCount>;   kCount sums per thread, kCount / kBlocks
-//   left MG_SHARED(mg::CopyBarrier, arrived);               initialized with one arrival, and known
-//   to the
-//                                                      cluster before a block sends
+//   using Parts = mg::ClusterParts<kBlocks, kCount>;   kCount sums per thread
+//   MG_SHARED(mg::CopyBarrier, arrived);               initialized with one arrival
+//   mg::cluster_arrive(); mg::cluster_wait();          so that all blocks see it, before one sends
 //   Parts::exchange(sums, inbox, arrived, own, first, step);
 //
 // Block i of kBlocks has the rank first + i * step in the cluster, and the caller is block `own`. A
