@@ -44,6 +44,12 @@ TEST_F(CliUnservedTest, SomeProblemsHaveNoVariant) {
   EXPECT_EQ(ended.exit_code, 3) << ended;
   EXPECT_THAT(ended.err, HasSubstr("skipped toy.add n=63 T=f32: no variant serves it on cpu (flat: "
                                    "n % 64 == 0)"));
+  const nlohmann::json json =
+      sweep({"--problem", "n=63", "--problem", "n=64", "--json"}).json()["sweeps"][0];
+  ASSERT_EQ(json["picks"].size(), 1U);
+  EXPECT_EQ(json["picks"][0]["problem"], "n=64 T=f32");
+  const nlohmann::json without = {{"operator", "toy.add"}, {"problem", "n=63 T=f32"}};
+  EXPECT_EQ(json["unmeasured"], nlohmann::json::array({without}));
 }
 
 TEST_F(CliUnservedTest, EveryVariantTurnsOutUnsupported) {

@@ -203,7 +203,11 @@ def test_tune(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
     inputs = torch.randn(5, 64), torch.randn(2, 20, 3 * 128).bfloat16(), torch.randn(2, 2, 2, 32, 64).bfloat16()
     before = model(*inputs)
     report = mt.tune(model, *inputs, budget="6s")
-    problems = {row.operator: dict(word.split("=") for word in row.problem.split()) for row in report.rows}
+    # A slow machine measures some of the problems, and the report names the others.
+    names = [f"{row.operator} {row.problem}" for row in report.rows] + report.unmeasured
+    problems = {
+        operator: dict(word.split("=") for word in words) for operator, *words in (name.split() for name in names)
+    }
     assert problems.keys() == {
         "rmsnorm.forward",
         "rmsnorm.backward",
@@ -220,7 +224,7 @@ def test_tune(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in "kv":
         assert problems["attention.decode"][f"{name}_sb"] == str(2 * 32 * 64)
         assert problems["attention.decode"][f"{name}_sh"] == str(32 * 64)
-    assert all(row.tuned_us > 0 for row in report.rows)
+    assert report.rows and all(row.tuned_us > 0 for row in report.rows)
     assert "rows=5" in str(report) and "emulation" in str(report)
     assert all(parameter.grad is None for parameter in model.parameters())
     assert "MGTUNE_RECORD" not in os.environ

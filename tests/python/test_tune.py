@@ -82,3 +82,14 @@ def test_budgets(budget: Any, seconds: float) -> None:
 def test_what_is_no_budget(budget: Any) -> None:
     with pytest.raises(ValueError, match="budget is"):
         _tune._seconds(budget)
+
+
+def test_the_report_names_what_was_not_measured() -> None:
+    row = _tune.Tuned("rmsnorm.forward", "rows=5 hidden=64", 2.0, 1.0, "row/BLOCK=64")
+    report = _tune.TuneReport([row], ["swiglu.forward rows=5 hidden=32"], is_emulation=True)
+    lines = str(report).split("\n")
+    assert lines[1].split() == ["rmsnorm.forward", "rows=5", "hidden=64", "2.00", "1.00", "2.00x"]
+    assert lines[2].startswith("1 problem was not measured") and "larger budget" in lines[2]
+    assert lines[3:] == ["  swiglu.forward rows=5 hidden=32", "emulation: these times say nothing about a GPU"]
+    assert str(_tune.TuneReport([], ["a.b m=1", "a.b m=2"])).startswith("2 problems were not measured")
+    assert "patch(model) first" in str(_tune.TuneReport())

@@ -39,28 +39,40 @@ class Tuned:
 
 @dataclass
 class TuneReport:
-    """What tune() found. print() shows it as a table."""
+    """What tune() found. print() shows it as a table, and below it what was not measured."""
 
     rows: list[Tuned] = field(default_factory=list)
+    unmeasured: list[str] = field(default_factory=list)  # "operator problem" of the other problems
     is_emulation: bool = False  # times of the cpu device say nothing about a GPU
 
     def __str__(self) -> str:
-        if not self.rows:
+        parts = [self._table()] if self.rows else []
+        if self.unmeasured:
+            count = "1 problem was" if len(self.unmeasured) == 1 else f"{len(self.unmeasured)} problems were"
+            names = "\n".join(f"  {name}" for name in self.unmeasured)
+            parts.append(
+                f"{count} not measured; a larger budget measures what runs on this device:\n{names}"
+            )
+        if not parts:
             return "nothing tuned: the model called no operator of mgtune; call patch(model) first"
+        if self.is_emulation:
+            parts.append("emulation: these times say nothing about a GPU")
+        return "\n".join(parts)
+
+    def _table(self) -> str:
         header = ("operator", "problem", "default us", "tuned us", "speedup")
         lines = [
             (row.operator, row.problem, f"{row.default_us:.2f}", f"{row.tuned_us:.2f}", f"{row.speedup:.2f}x")
             for row in self.rows
         ]
         widths = [max(len(line[i]) for line in [header, *lines]) for i in range(len(header))]
-        text = "\n".join(
+        return "\n".join(
             "  ".join(
                 cell.ljust(width) if i < 2 else cell.rjust(width)
                 for i, (cell, width) in enumerate(zip(line, widths, strict=True))
             ).rstrip()
             for line in [header, *lines]
         )
-        return text + ("\nemulation: these times say nothing about a GPU" if self.is_emulation else "")
 
     def __repr__(self) -> str:
         return f"TuneReport({len(self.rows)} problems)"
@@ -211,11 +223,13 @@ def tune(model: Any, *inputs: Any, budget: str | float = "60s", **kwargs: Any) -
     Args:
         model: a module or a function, usually after mgtune.torch.patch(model).
         inputs, kwargs: what it is called with.
-        budget: the time for measuring, in seconds or as "60s", "10m", "1h". The final comparison of
-            the fastest variants may take longer than that.
+        budget: the time for measuring, in seconds or as "60s", "10m", "1h". What is being measured
+            when it ends is finished.
 
     Returns:
-        A table of the problems, with the times of the default variant and of the tuned one.
+        A table of the problems, with the times of the default variant and of the tuned one. If the
+        budget ends before a problem is measured, the report names that problem, and what runs for it
+        does not change.
 
     Raises:
         ValueError: the budget is no time, or nothing says which device to tune.
@@ -244,6 +258,9 @@ def tune(model: Any, *inputs: Any, budget: str | float = "60s", **kwargs: Any) -
             report.rows.append(
                 Tuned(pick["operator"], pick["problem"], default, tuned, pick["variant"])
             )
+        report.unmeasured += [
+            f"{problem['operator']} {problem['problem']}" for problem in sweep["unmeasured"]
+        ]
     report.rows.sort(key=lambda row: row.tuned_us - row.default_us)
     return report
 

@@ -214,6 +214,20 @@ Json settled_json(const SweepSummary& summary) {
   return all;
 }
 
+// The problems that no variant was measured for: the time was over before, or nothing serves them.
+Json unmeasured_json(const FinishedSweep& sweep) {
+  std::set<std::pair<std::string, std::string>> picked;
+  for (const TunedView& pick : sweep.summary.picks) picked.emplace(pick.op, pick.problem);
+  Json all = Json::array();
+  for (const PlannedProblem& planned : sweep.plan->problems) {
+    const std::string name = planned.problem.op->full_name();
+    const std::string problem = planned.problem.text();
+    if (picked.contains({name, problem})) continue;
+    all.push_back({{"operator", name}, {"problem", problem}});
+  }
+  return all;
+}
+
 }  // namespace
 
 std::string device_text(const SweepPlan& plan) {
@@ -329,6 +343,7 @@ Result<std::string> sweep_json(const std::vector<FinishedSweep>& sweeps, Store& 
     json["skipped"] = summary.skipped;
     MGTUNE_ASSIGN(const ReportModel model, model_of(sweep, store));
     json["picks"] = picks_rows(model);
+    json["unmeasured"] = unmeasured_json(sweep);
     json["causes"] = causes_rows(model);
     if (with_times) json["times"] = sweep_times_json(summary.times);
     all.push_back(std::move(json));
