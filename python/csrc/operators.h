@@ -34,6 +34,13 @@ void swiglu_backward(StackValue* stack, std::uint64_t inputs, std::uint64_t outp
 void swiglu_packed(StackValue* stack, std::uint64_t inputs, std::uint64_t outputs);
 void swiglu_packed_backward(StackValue* stack, std::uint64_t inputs, std::uint64_t outputs);
 
+// gate_up.cpp
+void swiglu_gate_up(StackValue* stack, std::uint64_t inputs, std::uint64_t outputs);
+void swiglu_gate_up_with_products(StackValue* stack, std::uint64_t inputs, std::uint64_t outputs);
+void swiglu_gate_up_packed(StackValue* stack, std::uint64_t inputs, std::uint64_t outputs);
+void swiglu_gate_up_packed_with_products(StackValue* stack, std::uint64_t inputs,
+                                         std::uint64_t outputs);
+
 // attention.cpp
 void attention(StackValue* stack, std::uint64_t inputs, std::uint64_t outputs);
 void attention_with_lse(StackValue* stack, std::uint64_t inputs, std::uint64_t outputs);

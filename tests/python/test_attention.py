@@ -290,6 +290,11 @@ def test_under_autocast_pytorch_casts() -> None:
         assert mt.attention(Q.half(), Q.half(), Q.half()).dtype == torch.bfloat16
 
 
+def test_meta_tensors_have_shapes() -> None:
+    for prefer in _attention.PREFERENCES:
+        assert mt.attention(*(one.to("meta") for one in (Q, K, K)), enable_gqa=True, prefer=prefer).shape == Q.shape
+
+
 @pytest.mark.parametrize("queries", [20, 1])
 def test_compile_and_export(queries: int) -> None:
     torch.compiler.reset()
@@ -331,7 +336,7 @@ def _measured() -> dict[tuple[int, int], float]:
 def test_the_rule_is_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     measured = _measured()
     assert len(measured) == 9
-    monkeypatch.setattr(_attention_rule, "_gpu_name", lambda index: "NVIDIA H200")
+    monkeypatch.setattr(_attention_rule, "gpu_name", lambda index: "NVIDIA H200")
 
     def rule(batch: int = 1, keys: int = 8192, **other: object) -> bool:
         call: dict[str, object] = {
@@ -363,5 +368,5 @@ def test_the_rule_is_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     ):
         assert not rule(**other), other
     for name in ("NVIDIA H100 80GB HBM3", "NVIDIA GH200 480GB", "NVIDIA L4"):
-        monkeypatch.setattr(_attention_rule, "_gpu_name", lambda index, name=name: name)
+        monkeypatch.setattr(_attention_rule, "gpu_name", lambda index, name=name: name)
         assert not rule()

@@ -20,6 +20,7 @@ if _library.has_operators():
 
 from mgtune.torch._attention import attention
 from mgtune.torch._functions import add_rms_norm, rms_norm, swiglu, swiglu_packed
+from mgtune.torch._gate_up import swiglu_gate_up, swiglu_gate_up_packed
 from mgtune.torch._library import reload_tables, why_unavailable
 from mgtune.torch._modules import AddRMSNorm, RMSNorm, SwiGLU
 from mgtune.torch._patch import Left, PatchReport, Replaced, patch, unpatch
@@ -41,6 +42,8 @@ __all__ = [
     "reload_tables",
     "rms_norm",
     "swiglu",
+    "swiglu_gate_up",
+    "swiglu_gate_up_packed",
     "swiglu_packed",
     "tune",
     "unpatch",

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from mgtune.torch import _functions
 from mgtune.torch._attention_rule import FEWEST_QUERIES, HEAD_DIMS_WITH_GRADIENT, is_faster
+from mgtune.torch._functions import autocast_changes, check_preference, needs_gradient
 
 PREFERENCES = ("auto", "mgtune", "sdpa")
 _DTYPES = frozenset({torch.float16, torch.bfloat16})
@@ -23,17 +24,6 @@ _prefill_operator = _functions._operator("attention")
 _decode_operator = _functions._operator("attention_decode")
 _prefill_kernel = _functions._kernel("attention")
 _decode_kernel = _functions._kernel("attention_decode")
-
-
-def check_preference(prefer: str) -> None:
-    """Raises ValueError if this is no preference."""
-    if prefer not in PREFERENCES:
-        raise ValueError(f"prefer is {prefer!r}; it must be one of {', '.join(map(repr, PREFERENCES))}")
-
-
-def needs_gradient(*tensors: Tensor) -> bool:
-    """Returns whether autograd will ask for a gradient of one of them."""
-    return torch.is_grad_enabled() and any(one.requires_grad for one in tensors)
 
 
 def _why_kernels_cannot(
@@ -77,10 +67,8 @@ def _why_kernels_cannot(
         return "it is causal with other numbers of queries and keys"
     if scale is not None and not (0 < scale < math.inf):
         return "scale is not positive"
-    device_type = query.device.type
-    if torch.is_autocast_enabled(device_type):
-        if torch.get_autocast_dtype(device_type) is not query.dtype:
-            return "autocast changes the dtype"
+    if autocast_changes(query):
+        return "autocast changes the dtype"
     return ""
 
 
@@ -211,7 +199,7 @@ def attention(
             MGTUNE_STRICT=1, if mgtune's kernels were to run and cannot; in a CUDA graph capture, if
             they were to run and no call before had such a shape (see mgtune.torch.warmup).
     """
-    check_preference(prefer)
+    check_preference(prefer, PREFERENCES)
     if why_sdpa(
         query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa, prefer
     ):

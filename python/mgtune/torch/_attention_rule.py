@@ -14,9 +14,9 @@ PyTorch's runs there too.
 
 from __future__ import annotations
 
-import functools
-
 import torch
+
+from mgtune.torch._gpu import gpu_name
 
 _GPU = "NVIDIA H200"
 _HEADS, _KV_HEADS, _HEAD_DIM = 32, 8, 128
@@ -26,15 +26,6 @@ _MOST_KEYS_IN_ALL = 65536
 FEWEST_QUERIES = 2048
 HEAD_DIMS_WITH_GRADIENT = frozenset({64, 128})  # those of attention.backward
 _FEWEST_ROWS = 131072  # batch * heads * queries
-
-
-@functools.cache
-def _gpu_name(index: int | None) -> str:
-    return torch.cuda.get_device_name(index)
-
-
-# torch.compile calls it while it traces.
-_gpu_name._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 def is_faster(
@@ -61,4 +52,4 @@ def is_faster(
         is_measured = (
             queries == keys >= FEWEST_QUERIES and batch * heads * queries >= _FEWEST_ROWS
         )
-    return is_measured and _GPU in _gpu_name(device.index)
+    return is_measured and _GPU in gpu_name(device.index)

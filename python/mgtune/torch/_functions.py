@@ -67,6 +67,27 @@ def refuse_second_derivatives() -> None:
         )
 
 
+def check_preference(prefer: str, preferences: tuple[str, ...]) -> None:
+    """Raises ValueError if this is none of the words that say which kernels are to run."""
+    if prefer not in preferences:
+        raise ValueError(f"prefer is {prefer!r}; it must be one of {', '.join(map(repr, preferences))}")
+
+
+def needs_gradient(*tensors: Tensor) -> bool:
+    """Returns whether autograd will ask for a gradient of one of them."""
+    return _is_grad_enabled() and any(one.requires_grad for one in tensors)
+
+
+def autocast_changes(x: Tensor) -> bool:
+    """Returns whether PyTorch's products of x have another dtype than x, because of autocast."""
+    if x.is_meta:  # there is no autocast
+        return False
+    device_type = x.device.type
+    if not torch.is_autocast_enabled(device_type):
+        return False
+    return torch.get_autocast_dtype(device_type) is not x.dtype
+
+
 # What these functions are called with is what a call costs: PyTorch looks at every argument twice, and
 # longest at one that is no tensor. So the scalars come as one tuple, and those that are rare not at all.
 

@@ -28,6 +28,7 @@ from torch import Tensor, nn
 
 from mgtune.torch import _attention
 from mgtune.torch._attention_rule import is_faster
+from mgtune.torch._functions import needs_gradient
 
 NAME = "mgtune"
 # The same, but mgtune's kernels run wherever they can: what patch(attention="mgtune") sets.
@@ -145,7 +146,7 @@ def _attention_of_model(
             is_causal = bool(getattr(module, "is_causal", True))
         is_causal = query.shape[2] > 1 and is_causal
         softcap = kwargs.get("softcap") or 0.0
-        has_kernel = (softcap == 0.0 and lengths is None) or not _attention.needs_gradient(
+        has_kernel = (softcap == 0.0 and lengths is None) or not needs_gradient(
             query, key, value
         )
         if has_kernel and not _attention.why_sdpa(

@@ -9,7 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from mgtune.torch._functions import add_rms_norm, rms_norm, swiglu_packed
+from mgtune.torch._functions import add_rms_norm, check_preference, rms_norm
+from mgtune.torch._gate_up import PREFERENCES, swiglu_of_packed_layer
 
 
 class RMSNorm(nn.Module):
@@ -114,11 +115,18 @@ class SwiGLU(nn.Module):
     `w3.weight`, of shape (d_model, hidden). It also loads state dicts with separate projections:
     w1, w2 and w3, or gate_proj, up_proj and down_proj.
 
+    One kernel computes silu(w1 x) * (w2 x) where mgtune.torch.swiglu_gate_up would, unless w12 has a bias or
+    hooks, or was replaced by another module.
+
     Args:
         d_model: the size of the last dim of the input and the output.
         hidden: the size between the projections.
         bias: whether the projections have a bias.
         device, dtype: of the parameters.
+        prefer: "auto", "mgtune" or "linear", see mgtune.torch.swiglu_gate_up.
+
+    Raises:
+        ValueError: `prefer` is another word.
     """
 
     def __init__(
@@ -128,15 +136,22 @@ class SwiGLU(nn.Module):
         bias: bool = False,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
+        *,
+        prefer: str = "auto",
     ) -> None:
         super().__init__()
+        check_preference(prefer, PREFERENCES)
+        self.prefer = prefer
         self.w12 = nn.Linear(d_model, 2 * hidden, bias=bias, device=device, dtype=dtype)
         self.w3 = nn.Linear(hidden, d_model, bias=bias, device=device, dtype=dtype)
 
     def forward(self, x: Tensor) -> Tensor:
         """Maps x, of shape (..., d_model), to the same shape."""
-        result: Tensor = self.w3(swiglu_packed(self.w12(x)))
+        result: Tensor = self.w3(swiglu_of_packed_layer(x, self.w12, self.prefer))
         return result
+
+    def extra_repr(self) -> str:
+        return "" if self.prefer == "auto" else f"prefer={self.prefer!r}"
 
     def _load_from_state_dict(
         self, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any

@@ -121,7 +121,7 @@ def _norm_change(module: nn.Module) -> Change | str:
     return "it computes another formula than x / rms(x) * weight or * (1 + weight)"
 
 
-def _mlp_change(module: nn.Module) -> Change | str:
+def _mlp_change(module: nn.Module, prefer: str) -> Change | str:
     is_packed = hasattr(module, "gate_up_proj")
     first: Any = module.gate_up_proj if is_packed else module.gate_proj
     weight = getattr(first, "weight", None)
@@ -140,7 +140,7 @@ def _mlp_change(module: nn.Module) -> Change | str:
         expected = module.down_proj(F.silu(gate) * up)  # type: ignore[operator]
     if not _computes(module, x, expected):
         return "it does not compute down(silu(gate) * up)"
-    return Change("packed_mlp" if is_packed else "gated_mlp")
+    return Change("packed_mlp" if is_packed else "gated_mlp", prefer=prefer)
 
 
 def _layer_change(module: nn.Module) -> Change | str:
@@ -155,7 +155,7 @@ def _layer_change(module: nn.Module) -> Change | str:
     return Change("residual_add")
 
 
-def _change(module: nn.Module) -> Change | str | None:
+def _change(module: nn.Module, mlp: str) -> Change | str | None:
     """The change for a module, or why there is none, or None if it is no module for kernels."""
     if hasattr(module, "_mgtune_change"):
         return "it is patched already"
@@ -166,7 +166,7 @@ def _change(module: nn.Module) -> Change | str | None:
             if hasattr(module, "gate_up_proj") or (
                 hasattr(module, "gate_proj") and hasattr(module, "up_proj")
             ):
-                return _mlp_change(module)
+                return _mlp_change(module, mlp)
             if hasattr(module, "self_attn") and hasattr(module, LAYER_NORM):
                 return _layer_change(module)
     except Exception as error:  # somebody else's module may raise anything on a sample
@@ -174,7 +174,7 @@ def _change(module: nn.Module) -> Change | str | None:
     return None
 
 
-def patch(model: nn.Module, *, attention: str = "auto") -> PatchReport:
+def patch(model: nn.Module, *, attention: str = "auto", mlp: str = "auto") -> PatchReport:
     """Replaces the norms, gated MLPs and attention of a model by mgtune's kernels, in place.
 
     It knows modules by what they compute: each candidate is run on a small sample and compared with
@@ -186,23 +186,30 @@ def patch(model: nn.Module, *, attention: str = "auto") -> PatchReport:
     attention, and mgtune's kernels for the decoding steps where they were measured to be faster, with a
     dynamic or a static cache. A causal mask is left out where that changes nothing.
 
+    A gated MLP runs one kernel for gate_proj, up_proj and SwiGLU where mgtune.torch.swiglu_gate_up would,
+    without calling these layers. It calls them if they are more than an nn.Linear without a bias: with
+    hooks, quantized, wrapped by an adapter.
+
     Args:
         model: any module, for example a Hugging Face model. Its weights must be loaded.
         attention: "auto", or "mgtune" for mgtune's attention wherever it computes the same, see
             mgtune.torch.attention. This is for tests, and for GPUs and shapes that were not measured.
+        mlp: likewise "auto", or "mgtune" for one kernel wherever it computes the same, see
+            mgtune.torch.swiglu_gate_up.
 
     Returns:
         What was replaced, and why the rest was left. print() shows a table.
 
     Raises:
-        ValueError: `attention` is another word.
+        ValueError: `attention` or `mlp` is another word.
     """
-    if attention not in ("auto", "mgtune"):
-        raise ValueError(f"attention is {attention!r}; it must be 'auto' or 'mgtune'")
+    for name, word in (("attention", attention), ("mlp", mlp)):
+        if word not in ("auto", "mgtune"):
+            raise ValueError(f"{name} is {word!r}; it must be 'auto' or 'mgtune'")
     report = PatchReport()
     # Children come before their parents, because a layer is changed if its norm was.
     for name, module in reversed(list(model.named_modules())):
-        change = _change(module)
+        change = _change(module, mlp)
         if change is None:
             continue
         class_name = type(module).__name__

@@ -17,7 +17,8 @@ from typing import Any
 from torch import Tensor, nn
 
 from mgtune.torch import _model_attention
-from mgtune.torch._functions import add_rms_norm, rms_norm, swiglu, swiglu_packed
+from mgtune.torch._functions import add_rms_norm, rms_norm
+from mgtune.torch._gate_up import swiglu_of_layers, swiglu_of_packed_layer
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,7 @@ class Change:
     kind: str  # "norm", "gated_mlp", "packed_mlp", "residual_add" or "base_model"
     eps_name: str = ""  # norm: the module's attribute
     weight_offset: float = 0.0  # norm
+    prefer: str = "auto"  # gated_mlp and packed_mlp: that of mgtune.torch.swiglu_gate_up
 
 
 def _norm(self: Any, hidden_states: Tensor) -> Tensor:
@@ -48,12 +50,15 @@ def _add_and_norm(self: Any, x: Tensor, residual: Tensor) -> tuple[Tensor, Tenso
 
 
 def _gated_mlp(self: Any, x: Tensor) -> Tensor:
-    result: Tensor = self.down_proj(swiglu(self.gate_proj(x), self.up_proj(x)))
+    prefer = self._mgtune_change.prefer
+    result: Tensor = self.down_proj(swiglu_of_layers(x, self.gate_proj, self.up_proj, prefer))
     return result
 
 
 def _packed_mlp(self: Any, hidden_states: Tensor) -> Tensor:
-    result: Tensor = self.down_proj(swiglu_packed(self.gate_up_proj(hidden_states)))
+    prefer = self._mgtune_change.prefer
+    h = swiglu_of_packed_layer(hidden_states, self.gate_up_proj, prefer)
+    result: Tensor = self.down_proj(h)
     return result
 
 

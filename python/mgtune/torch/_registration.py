@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from mgtune.torch._attention_rule import HEAD_DIMS_WITH_GRADIENT
+from mgtune.torch._gate_up_gradients import gate_up_gradients
 
 _ops = torch.ops.mgtune
 # The registrations hold as long as this object lives.
@@ -93,6 +94,26 @@ def _swiglu_packed(gate_up: Tensor) -> Tensor:
 
 def _swiglu_packed_backward(dy: Tensor, gate_up: Tensor) -> Tensor:
     return _contiguous_like(gate_up)
+
+
+def _gate_up(x: Tensor, gate_weight: Tensor, up_weight: Tensor) -> Tensor:
+    return x.new_empty((*x.shape[:-1], gate_weight.shape[0]))
+
+
+def _gate_up_with_products(
+    x: Tensor, gate_weight: Tensor, up_weight: Tensor
+) -> tuple[Tensor, Tensor]:
+    h = _gate_up(x, gate_weight, up_weight)
+    return h, x.new_empty((*x.shape[:-1], 2 * gate_weight.shape[0]))
+
+
+def _gate_up_packed(x: Tensor, gate_up_weight: Tensor) -> Tensor:
+    return x.new_empty((*x.shape[:-1], gate_up_weight.shape[0] // 2))
+
+
+def _gate_up_packed_with_products(x: Tensor, gate_up_weight: Tensor) -> tuple[Tensor, Tensor]:
+    h = _gate_up_packed(x, gate_up_weight)
+    return h, x.new_empty((*x.shape[:-1], gate_up_weight.shape[0]))
 
 
 def _rows_of_all_heads(q: Tensor) -> Tensor:
@@ -200,6 +221,10 @@ _FAKES: dict[str, Callable[..., Any]] = {
     "swiglu_backward": _swiglu_backward,
     "swiglu_packed": _swiglu_packed,
     "swiglu_packed_backward": _swiglu_packed_backward,
+    "swiglu_gate_up": _gate_up,
+    "swiglu_gate_up_with_products": _gate_up_with_products,
+    "swiglu_gate_up_packed": _gate_up_packed,
+    "swiglu_gate_up_packed_with_products": _gate_up_packed_with_products,
     "attention": _attention,
     "attention_with_lse": _attention_with_lse,
     "attention_backward": _attention_backward,
@@ -276,6 +301,47 @@ def _register_swiglu_gradients() -> None:
         return result
 
     torch.library.register_autograd("mgtune::swiglu_packed", backward_packed, setup_context=save)
+
+
+def _register_gate_up_gradients() -> None:
+    """Their formula is a kernel and PyTorch's products, of which the compiler sees each."""
+
+    def save(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, Tensor]) -> None:
+        x, *weights = inputs
+        kept = x if any(ctx.needs_input_grad[1:]) else None
+        ctx.save_for_backward(kept, output[1], *weights)
+        ctx.mark_non_differentiable(output[1])
+
+    def backward(ctx: Any, dh: Tensor, _: Any) -> tuple[Tensor | None, ...]:
+        # PyTorch would only warn, and a part of the second derivative would be lost. The module is
+        # imported here because it needs the operators to be registered.
+        from mgtune.torch._functions import refuse_second_derivatives
+
+        refuse_second_derivatives()
+        x, gate_up, *weights = ctx.saved_tensors
+        dgate_up = _ops.swiglu_packed_backward(dh, gate_up)
+        return gate_up_gradients(dgate_up, x, weights, ctx.needs_input_grad)
+
+    for name in ("swiglu_gate_up", "swiglu_gate_up_packed"):
+        torch.library.register_autograd(
+            f"mgtune::{name}_with_products", backward, setup_context=save
+        )
+        _implement(name, _form_without_products(name))
+
+
+def _form_without_products(name: str) -> Callable[..., Tensor]:
+    """The form without products calls the one with them if a gradient is needed, which needs them."""
+    kernel, with_products = getattr(_ops, f"_{name}"), getattr(_ops, f"{name}_with_products")
+
+    def call(x: Tensor, *weights: Tensor) -> Tensor:
+        result: Tensor
+        if _needs_gradient(x, *weights):
+            result, _ = with_products(x, *weights)
+            return result
+        result = kernel(x, *weights)
+        return result
+
+    return call
 
 
 def _needs_gradient(*tensors: Tensor) -> bool:
@@ -383,5 +449,6 @@ def register() -> None:
     _register_norm_gradients()
     _register_swiglu_gradients()
     _register_forms_without_rstd()
+    _register_gate_up_gradients()
     _register_attention_gradients()
     _refuse_other_gradients_of_attention()

@@ -1,0 +1,48 @@
+"""Where swiglu_gate_up runs as one kernel: only where a measurement says that this is faster.
+
+The source is results/h200/gemm.md: an NVIDIA H200, bfloat16, weights of 14,336 to 28,672 rows of 3,584
+to 8,192 elements, beside cuBLAS's products in PyTorch 2.11. From 2,048 rows of x on, the kernel takes
+0.985 to 1.006 times as long as cuBLAS's product of both weights alone, which SwiGLU still has to follow.
+
+With 1 to 16 rows it takes 0.89 to 0.99 times as long as that product. But there the counters of the kernel
+were ready before each launch, while in PyTorch each call sets them. The rule leaves a margin for that: it
+takes rows of up to 4,096 elements, where the kernel is at least 2 us faster than product and SwiGLU.
+With 8,192 elements it may be 0.3 us.
+
+No other GPU, dtype and number of rows was measured, and no call that stores gate and up for a gradient.
+There PyTorch's products run.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from mgtune.torch._gpu import gpu_name
+
+_GPU = "NVIDIA H200"
+_FEWEST_WEIGHT_ROWS = 14336
+_FEWEST_COLUMNS = 3584
+_MANY_ROWS = 2048
+_FEW_ROWS = 16
+_MOST_COLUMNS_OF_FEW_ROWS = 4096
+
+
+def is_faster(
+    device: torch.device, dtype: torch.dtype, rows: int, weight_rows: int, columns: int
+) -> bool:
+    """Returns whether one kernel was measured to be faster, without a gradient.
+
+    Args:
+        device, dtype: of all tensors.
+        rows: of x.
+        weight_rows: of each of the two weights.
+        columns: the length of a row of x and of the weights.
+    """
+    if device.type != "cuda" or dtype is not torch.bfloat16:
+        return False
+    if weight_rows < _FEWEST_WEIGHT_ROWS or columns < _FEWEST_COLUMNS:
+        return False
+    is_measured = rows >= _MANY_ROWS or (
+        1 <= rows <= _FEW_ROWS and columns <= _MOST_COLUMNS_OF_FEW_ROWS
+    )
+    return is_measured and _GPU in gpu_name(device.index)
