@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,8 @@ from conftest import expect_close, reference_swiglu, relative_error
 from test_overhead import operators_of
 
 import mgtune.torch as mt
-from mgtune.torch import _functions, _gate_up, _gate_up_rule
+from mgtune import _program
+from mgtune.torch import _functions, _gate_up, _gate_up_rule, _tune
 
 OPS = torch.ops.mgtune
 HALVES = [torch.float16, torch.bfloat16]
@@ -559,6 +562,29 @@ def test_auto_asks_the_rule(monkeypatch: pytest.MonkeyPatch, kernels: list[str])
     assert kernels == ["_kernel", "_packed_kernel"]
     mt.swiglu_gate_up(x, gate.requires_grad_(), up)  # was not measured
     assert len(asked) == len(kernels) == 2
+
+
+def test_tune_measures_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded: list[str] = []
+
+    def sweep(shapes: Path, device: str, seconds: float) -> dict[str, Any]:
+        """In the place of measuring: the program says what it would try."""
+        recorded.extend(shapes.read_text().splitlines())
+        command = [str(_program.program()), "sweep", "--shapes", str(shapes), "--gpu", device, "--dry-run"]
+        output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        assert re.search(r"swiglu.gate_up .* mma_sync +\d+ +[1-9]", output), output
+        return {"sweeps": []}
+
+    monkeypatch.setattr(_tune, "_sweep", sweep)
+    mlp = mt.SwiGLU(SIZE, HIDDEN, dtype=torch.bfloat16, prefer="mgtune")
+    mt.tune(mlp.train(), tensors()[0])
+    mt.tune(mlp.eval(), tensors()[0])
+    problems = [json.loads(line)["problem"] for line in recorded if "gate_up" in line]
+    assert problems == [
+        # Gate and up are stored side by side.
+        "m=5 n=32 k=72 gate_stride=64 up_stride=64 T=bf16 gate=true up=true",
+        "m=5 n=32 k=72 T=bf16",
+    ]
 
 
 def test_without_kernels(monkeypatch: pytest.MonkeyPatch, kernels: list[str]) -> None:
