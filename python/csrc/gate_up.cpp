@@ -27,7 +27,9 @@ constexpr std::int64_t kMostColumns = 1LL << 29;  // of x, exclusive; its rows l
 
 // The matrices of a call. Copies of tensors that the kernels cannot read live in `copies`.
 struct GateUpCall {
-  std::int64_t m = 0, n = 0, k = 0;
+  std::int64_t m = 0;  // rows of x
+  std::int64_t n = 0;  // rows of each weight
+  std::int64_t k = 0;  // columns of all three
   void* x = nullptr;
   void* gate_weight = nullptr;
   void* up_weight = nullptr;

@@ -12,6 +12,7 @@ import torch
 
 from mgtune.bench import __main__ as bench
 from mgtune.bench import attention
+from mgtune.bench.gate_up import eager_gate_up, gate_ups
 from mgtune.bench.norm import eager_norm, norms
 from mgtune.bench.swiglu import gates
 from mgtune.bench.table import Row, Table
@@ -24,6 +25,11 @@ def test_candidates_compute_the_same() -> None:
         torch.testing.assert_close(norm(x, weight), eager_norm(x, weight), msg=name)
     for gate in gates(compiles=False).values():
         torch.testing.assert_close(gate(x, x), torch.nn.functional.silu(x) * x)
+    weights = torch.randn(2, 32, 64) / 8
+    expected = eager_gate_up(x, *weights)
+    for name, gate_up in gate_ups(compiles=False).items():
+        h = gate_up(x.bfloat16(), *weights.bfloat16())
+        torch.testing.assert_close(h.float(), expected, atol=5e-2, rtol=5e-2, msg=name)
 
 
 @pytest.mark.parametrize(

@@ -222,9 +222,9 @@ def test_views_of_a_packed_weight_are_not_copied() -> None:
 
 def test_weights_that_kernels_cannot_read() -> None:
     x, gate, up = tensors()
-    expected = reference(x, gate, up)
     odd = torch.empty(HIDDEN * SIZE + 1).bfloat16()[1:].view(HIDDEN, SIZE).copy_(gate)
-    for weight in (odd, gate.t().contiguous().t()):
+    for weight in (odd, gate.t().contiguous().t(), gate[:1].expand(HIDDEN, SIZE)):
+        expected = reference(x, weight, up)
         assert "aligned" in _gate_up.why_linear(x, (weight, up), "mgtune")
         expect_close(mt.swiglu_gate_up(x, weight, up, prefer="mgtune"), expected, torch.bfloat16)
         expect_close(OPS.swiglu_gate_up(x, weight, up), expected, torch.bfloat16)  # copies it
@@ -388,6 +388,9 @@ def test_vmap_runs_pytorchs_products(kernels: list[str]) -> None:
     x, gate, up = tensors()
     each = torch.func.vmap(lambda row: mt.swiglu_gate_up(row, gate, up, prefer="mgtune"))(x)
     expect_close(each, reference(x, gate, up), torch.bfloat16)
+    pairs = torch.stack((gate, up))
+    each = torch.func.vmap(lambda weight: mt.swiglu_gate_up(x, weight, up, prefer="mgtune"))(pairs)
+    expect_close(each[0], reference(x, gate, up), torch.bfloat16)
     gradient = torch.func.grad(lambda x: mt.swiglu_gate_up(x, gate, up, prefer="mgtune").sum())(x)
     x.requires_grad_()
     expect_close(gradient, torch.autograd.grad(reference(x, gate, up).sum(), x)[0], torch.bfloat16)

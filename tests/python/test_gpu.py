@@ -174,6 +174,41 @@ def test_a_row_without_other_dims() -> None:
     y.sum().backward()
 
 
+@pytest.mark.parametrize("rows", [1, 16, 100, 2048])
+def test_gate_up(rows: int) -> None:
+    x = torch.randn(rows, 1024, device="cuda").bfloat16().requires_grad_()
+    weight = (torch.randn(2 * 2816, 1024, device="cuda") / 32).bfloat16().requires_grad_()
+    dh = torch.randn(rows, 2816, device="cuda").bfloat16()
+    gate, up = (x.double() @ half.double().t() for half in weight.chunk(2))
+    expected = torch.autograd.grad(reference_swiglu(gate, up), (x, weight), dh.double())
+    packed = mt.swiglu_gate_up_packed(x, weight, prefer="mgtune")
+    h = mt.swiglu_gate_up(x, *weight.chunk(2), prefer="mgtune")
+    assert torch.equal(h, packed)
+    expect_close(h, reference_swiglu(gate, up), torch.bfloat16)
+    for some in (packed, h):
+        for one, other in zip(torch.autograd.grad(some, (x, weight), dh), expected, strict=True):
+            expect_close(one, other, torch.bfloat16)
+    with torch.no_grad():
+        expect_close(mt.swiglu_gate_up_packed(x, weight, prefer="mgtune"), h, torch.bfloat16)
+
+
+def test_gate_up_in_a_graph() -> None:
+    x = torch.randn(16, 1024, device="cuda").bfloat16()
+    weight = (torch.randn(2 * 2816, 1024, device="cuda") / 32).bfloat16()
+
+    def project() -> torch.Tensor:
+        return mt.swiglu_gate_up_packed(x, weight, prefer="mgtune")
+
+    mt.warmup(project)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        captured = project()
+    for _ in range(2):  # the counters in its workspace are as before
+        x.copy_(torch.randn_like(x))
+        graph.replay()
+        assert torch.equal(captured, project())
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_attention(dtype: torch.dtype) -> None:
     q = torch.randn(2, 200, 32, 128, device="cuda", dtype=dtype).transpose(1, 2)

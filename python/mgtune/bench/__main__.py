@@ -12,12 +12,12 @@ import torch
 
 import mgtune
 import mgtune.torch as mt
-from mgtune.bench import attention, first_call, norm, plot, swiglu, training
+from mgtune.bench import attention, first_call, gate_up, norm, plot, swiglu, training
 from mgtune.bench.table import Table
 
 _NO_GPU = 4  # the exit status of the program mgtune for a machine that lacks something
 
-_PARTS = ("norm", "backward", "swiglu", "attention", "host", "first", "train")
+_PARTS = ("norm", "backward", "swiglu", "gate_up", "attention", "host", "first", "train")
 
 
 def _arguments(words: list[str] | None) -> argparse.Namespace:
@@ -63,6 +63,7 @@ def _run(arguments: argparse.Namespace) -> list[Table]:
         "norm": lambda: [norm.forward_table(compiles)],
         "backward": lambda: [norm.both_table(compiles)],
         "swiglu": lambda: [swiglu.swiglu_table(compiles)],
+        "gate_up": lambda: [gate_up.gate_up_table(compiles)],
         "attention": attention.attention_tables,
         "host": lambda: [norm.host_table()],
         "first": lambda: [first_call.first_call_table()],

@@ -2,7 +2,7 @@
 
     import mgtune.torch as mt
 
-    y = mt.rms_norm(x, weight, eps=1e-6)       # also add_rms_norm, swiglu, attention
+    y = mt.rms_norm(x, weight, eps=1e-6)       # also add_rms_norm, swiglu_gate_up, attention
     norm = mt.RMSNorm(4096)                     # in the place of torch.nn.RMSNorm
     mt.patch(model)                             # norms, gated MLPs, attention of a model
     mt.tune(model, *inputs, budget="60s")       # measures the variants for this model's shapes
