@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 
 import mgtune.torch as mt
-from mgtune.torch import _library
+from mgtune.torch import _gate_up, _library
 
 # Of results and gradients against float64, relative to the norm.
 TOLERANCES = {torch.float32: 1e-5, torch.float16: 1e-3, torch.bfloat16: 6e-3}
@@ -52,3 +54,18 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(autouse=True)
 def _same_random_numbers() -> None:
     torch.manual_seed(0)
+
+
+@pytest.fixture(name="gate_up_kernels")
+def _gate_up_kernels(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the kernels of swiglu_gate_up that eager calls have run."""
+    names: list[str] = []
+    for name in ("_kernel", "_packed_kernel", "_kernel_with_products", "_packed_kernel_with_products"):
+        kernel = getattr(_gate_up, name)
+
+        def spy(*arguments: Any, name: str = name, kernel: Any = kernel) -> Any:
+            names.append(name)
+            return kernel(*arguments)
+
+        monkeypatch.setattr(_gate_up, name, spy)
+    return names

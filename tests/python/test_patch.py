@@ -14,7 +14,7 @@ import torch
 
 import mgtune.torch as mt
 from conftest import relative_error
-from mgtune.torch import _attention, _gate_up
+from mgtune.torch import _attention
 
 transformers = pytest.importorskip("transformers")
 
@@ -260,24 +260,9 @@ def test_what_is_left_and_why() -> None:
 # ---- gated MLPs ----
 
 
-@pytest.fixture(name="mlp_kernels")
-def _mlp_kernels(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of the kernels of gate_proj, up_proj and SwiGLU that have run."""
-    names: list[str] = []
-    for name in ("_kernel", "_packed_kernel", "_kernel_with_products", "_packed_kernel_with_products"):
-        kernel = getattr(_gate_up, name)
-
-        def spy(*arguments: Any, name: str = name, kernel: Any = kernel) -> Any:
-            names.append(name)
-            return kernel(*arguments)
-
-        monkeypatch.setattr(_gate_up, name, spy)
-    return names
-
-
 @pytest.mark.parametrize(("family", "kernel"), [("LlamaConfig", "_kernel"), ("Phi3Config", "_packed_kernel")])
 def test_projections_and_swiglu_in_one_kernel(
-    family: str, kernel: str, tokens: torch.Tensor, mlp_kernels: list[str]
+    family: str, kernel: str, tokens: torch.Tensor, gate_up_kernels: list[str]
 ) -> None:
     model = make_model(family).bfloat16()
     exact, unpatched = copy.deepcopy(model).double(), copy.deepcopy(model)
@@ -286,7 +271,7 @@ def test_projections_and_swiglu_in_one_kernel(
     assert sum("SwiGLU" in one.what for one in report.replaced) == 2
     for one in (model, exact, unpatched):
         one(input_ids=tokens, labels=tokens).loss.backward()
-    assert mlp_kernels == 2 * [f"{kernel}_with_products"]
+    assert gate_up_kernels == 2 * [f"{kernel}_with_products"]
 
     def error_of(some: Any) -> float:
         pairs = zip(some.parameters(), exact.parameters(), strict=True)
@@ -296,41 +281,41 @@ def test_projections_and_swiglu_in_one_kernel(
     with torch.no_grad():
         logits, expected = (one(input_ids=tokens).logits for one in (model, exact))
     assert relative_error(logits, expected) < 5e-2
-    assert mlp_kernels[2:] == 2 * [kernel]
+    assert gate_up_kernels[2:] == 2 * [kernel]
     assert list(model.state_dict()) == list(state)
     assert all(torch.equal(one, other) for one, other in zip(model.state_dict().values(), state.values()))
     again = pickle.loads(pickle.dumps(model))
     with torch.no_grad():
         assert torch.equal(again(input_ids=tokens).logits, logits)
-    assert mlp_kernels[4:] == 2 * [kernel]
+    assert gate_up_kernels[4:] == 2 * [kernel]
     mt.unpatch(model)
     model(input_ids=tokens)
-    assert len(mlp_kernels) == 6
+    assert len(gate_up_kernels) == 6
 
 
-def test_projections_that_are_called(tokens: torch.Tensor, mlp_kernels: list[str]) -> None:
+def test_projections_that_are_called(tokens: torch.Tensor, gate_up_kernels: list[str]) -> None:
     model = make_model("LlamaConfig").bfloat16()
     mt.patch(model, mlp="mgtune")
     seen = []
     model.model.layers[0].mlp.up_proj.register_forward_hook(lambda *_: seen.append(1))
     with torch.no_grad():
         model(input_ids=tokens)
-    assert seen == [1] and len(mlp_kernels) == 1
+    assert seen == [1] and len(gate_up_kernels) == 1
     biased = transformers.AutoModelForCausalLM.from_config(transformers.LlamaConfig(**SIZES, mlp_bias=True)).bfloat16()
     mt.patch(biased, mlp="mgtune")
     with torch.no_grad():
         biased(input_ids=tokens)
-    assert len(mlp_kernels) == 1
+    assert len(gate_up_kernels) == 1
 
 
 def test_auto_leaves_projections_to_pytorch_where_nothing_was_measured(
-    tokens: torch.Tensor, mlp_kernels: list[str]
+    tokens: torch.Tensor, gate_up_kernels: list[str]
 ) -> None:
     model = make_model("LlamaConfig").bfloat16()
     mt.patch(model)
     with torch.no_grad():
         model(input_ids=tokens)
-    assert not mlp_kernels
+    assert not gate_up_kernels
     with pytest.raises(ValueError, match="mlp is 'fast'; it must be 'auto' or 'mgtune'"):
         mt.patch(model, mlp="fast")
 

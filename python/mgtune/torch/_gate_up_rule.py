@@ -2,12 +2,13 @@
 
 The source is results/h200/gemm.md: an NVIDIA H200, bfloat16, weights of 14,336 to 28,672 rows of 3,584
 to 8,192 elements, beside cuBLAS's products in PyTorch 2.11. From 2,048 rows of x on, the kernel takes
-0.985 to 1.006 times as long as cuBLAS's product of both weights alone, which SwiGLU still has to follow.
+0.985 to 1.006 times as long as cuBLAS's product of both weights alone, and PyTorch runs SwiGLU after that
+product.
 
-With 1 to 16 rows it takes 0.89 to 0.99 times as long as that product. But there the counters of the kernel
-were ready before each launch, while in PyTorch each call sets them. The rule leaves a margin for that: it
-takes rows of up to 4,096 elements, where the kernel is at least 2 us faster than product and SwiGLU.
-With 8,192 elements it may be 0.3 us.
+With 1 to 16 rows the kernel takes 0.89 to 0.99 times as long as that product. But there its counters were
+ready before each launch, while in PyTorch each call sets them. The rule leaves a margin for that: it takes
+rows of up to 4,096 elements, where the kernel is at least 2 us faster than the product and SwiGLU, which
+takes 1.4 us more (results/h200/norms.md). With 8,192 elements the gain may be 0.3 us.
 
 No other GPU, dtype and number of rows was measured, and no call that stores gate and up for a gradient.
 There PyTorch's products run.
