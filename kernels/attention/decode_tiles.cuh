@@ -23,7 +23,7 @@ struct Variant {
   static constexpr int kHeadDim = HEAD_DIM, kRows = ROWS, kKeys = BLOCK_N;
   static constexpr int kWarps = WARPS, kThreads = 32 * WARPS, kStages = STAGES;
   static constexpr int kRowTiles = ROWS / 16, kKeyTiles = BLOCK_N / 8, kDimTiles = HEAD_DIM / 8;
-  static constexpr int kRowBytes = HEAD_DIM * 2;
+  static constexpr int kRowBytes = HEAD_DIM * 2, kValueRowBytes = kRowBytes;
   // Q takes half as many registers as O. If that is too many, Q is read again for every tile.
   static constexpr bool kQInRegisters = ROWS * HEAD_DIM <= 2048;
   static constexpr bool kSumByMma = false, kLazyRescale = true;

@@ -46,9 +46,10 @@
 //            The blocks with the most keys start first, which evens out the end of the grid.
 // Traffic    It reads q once, and k and v once per head of a group and BLOCK_M queries. These reads
 //            meet in L2, where the blocks of a head run side by side. It writes o.
-//            2 * head_dim * (2 * queries * heads + 2 * keys * kv_heads) bytes must move, which
-//            takes 4 % of the time at 4096 tokens.
-// Work       4 * queries * keys * head_dim flops per head, half of it if causal. The kernel is
+//            2 * (head_dim + value_dim) * (queries * heads + keys * kv_heads) bytes must move,
+//            which takes 4 % of the time at 4096 tokens.
+// Work       2 * queries * keys * (head_dim + value_dim) flops per head, half of it if causal. The
+//            kernel is
 //            bound by the tensor cores: mma.sync does 2490 flops per SM and clock, which is 652
 //            TFLOP/s on an H200 at 1980 MHz and 72 % of its wgmma.
 //            Other work of a tile, as a share of the time of its products:
@@ -92,25 +93,27 @@ template <class V>
 __device__ __forceinline__ void attend(const Sequence<typename V::T>& at, int first_row,
                                        const Scaling& scaling) {
   using T = typename V::T;
-  constexpr int kTile = V::kKeys * V::kHeadDim, kStages = V::kStages;
+  constexpr int kStages = V::kStages;
+  constexpr int kTileOfK = V::kKeys * V::kHeadDim, kTileOfV = V::kKeys * V::kValueDim;
   T* const q_tile = mg::dynamic_shared<T>();
   T* const k_tiles = q_tile + V::kRows * V::kHeadDim;
-  T* const v_tiles = k_tiles + kStages * kTile;
+  T* const v_tiles = k_tiles + kStages * kTileOfK;
 
   const Tiles<V> tiles(at.rows, at.keys, first_row, scaling.window);
   typename V::Copies copies;
-  const TileCopier<V> k(at.k, at.k_stride), v(at.v, at.v_stride);
+  const TileCopier<V, V::kHeadDim> k(at.k, at.k_stride);
+  const TileCopier<V, V::kValueDim> v(at.v, at.v_stride);
   // Only tile 0 can have rows past the end. load() ignores tiles that do not exist.
-  const auto load_first = [&](const TileCopier<V>& matrix, T* to) {
+  const auto load_first = [&](const auto& matrix, T* to) {
     matrix.template copy<V::kKeys, true>(copies, to, tiles.key(0), at.keys);
   };
-  const auto load = [&](const TileCopier<V>& matrix, int tile, T* to) {
+  const auto load = [&](const auto& matrix, int tile, T* to) {
     if (tile < tiles.count) {
       matrix.template copy<V::kKeys, false>(copies, to, tiles.key(tile), at.keys);
     }
   };
-  const auto k_slot = [&](int slot) { return k_tiles + slot * kTile; };
-  const auto v_slot = [&](int slot) { return v_tiles + slot * kTile; };
+  const auto k_slot = [&](int slot) { return k_tiles + slot * kTileOfK; };
+  const auto v_slot = [&](int slot) { return v_tiles + slot * kTileOfV; };
 
   const int own_rows = static_cast<int>(threadIdx.x) / 32 * V::kWarpRows;
   T* const q_rows = q_tile + own_rows * V::kHeadDim;
@@ -156,7 +159,7 @@ __device__ __forceinline__ void attend(const Sequence<typename V::T>& at, int fi
   };
 
   if (tiles.count > 0) {
-    TileCopier<V>(at.q, at.q_stride)
+    TileCopier<V, V::kHeadDim>(at.q, at.q_stride)
         .template copy<V::kRows, true>(copies, q_tile, first_row, at.rows);
     load_first(k, k_slot(V::kOverlap ? kStages - 1 : 0));
     if (!V::kOverlap && kStages > 1) load_first(v, v_slot(0));
@@ -261,17 +264,17 @@ __device__ __forceinline__ void attend(const Sequence<typename V::T>& at, int fi
   write(rows, at, row0, q_rows);
 }
 
-template <class T, int HEAD_DIM, int BLOCK_M, int BLOCK_N, int WARPS, int STAGES, bool Q_IN_REGS,
-          bool OVERLAP, ROW_SUM SUM, RESCALE SCALING, int BLOCKS_PER_SM, int HEADS_AT_ONCE,
-          bool CAUSAL, bool WINDOWED, bool CAPPED, bool LSE>
+template <class T, int HEAD_DIM, int VALUE_DIM, int BLOCK_M, int BLOCK_N, int WARPS, int STAGES,
+          bool Q_IN_REGS, bool OVERLAP, ROW_SUM SUM, RESCALE SCALING, int BLOCKS_PER_SM,
+          int HEADS_AT_ONCE, bool CAUSAL, bool WINDOWED, bool CAPPED, bool LSE>
 __global__ void __launch_bounds__(32 * WARPS, BLOCKS_PER_SM)
     attention_prefill(const T* q, const T* k, const T* v, T* o, float* lse, float scale,
                       float softcap, int batch, int seq_q, int seq_k, int heads, int kv_heads,
                       int window, mg::i64 q_sb, mg::i64 q_ss, mg::i64 q_sh, mg::i64 k_sb,
                       mg::i64 k_ss, mg::i64 k_sh, mg::i64 v_sb, mg::i64 v_ss, mg::i64 v_sh,
                       mg::i64 o_sb, mg::i64 o_ss, mg::i64 o_sh) {
-  using V = Variant<T, HEAD_DIM, BLOCK_M, BLOCK_N, WARPS, STAGES, Q_IN_REGS, OVERLAP, SUM, SCALING,
-                    CAUSAL, WINDOWED, CAPPED, LSE>;
+  using V = Variant<T, HEAD_DIM, VALUE_DIM, BLOCK_M, BLOCK_N, WARPS, STAGES, Q_IN_REGS, OVERLAP,
+                    SUM, SCALING, CAUSAL, WINDOWED, CAPPED, LSE>;
   const Place place =
       place_of_block<BLOCK_M, HEADS_AT_ONCE>(static_cast<int>(blockIdx.x), seq_q, batch * heads);
   const int b = place.head / heads, head = place.head % heads;
@@ -287,17 +290,17 @@ __global__ void __launch_bounds__(32 * WARPS, BLOCKS_PER_SM)
 // k_starts[s + 1]) of k and v. The grid has room for max_q rows per sequence. Blocks past the end
 // of their sequence return at once. If a sequence is longer than max_q, its blocks take further
 // rows: in each turn of the loop they move on by the rows of the grid.
-template <class T, int HEAD_DIM, int BLOCK_M, int BLOCK_N, int WARPS, int STAGES, bool Q_IN_REGS,
-          bool OVERLAP, ROW_SUM SUM, RESCALE SCALING, int BLOCKS_PER_SM, int HEADS_AT_ONCE,
-          bool CAUSAL, bool WINDOWED, bool CAPPED, bool LSE>
+template <class T, int HEAD_DIM, int VALUE_DIM, int BLOCK_M, int BLOCK_N, int WARPS, int STAGES,
+          bool Q_IN_REGS, bool OVERLAP, ROW_SUM SUM, RESCALE SCALING, int BLOCKS_PER_SM,
+          int HEADS_AT_ONCE, bool CAUSAL, bool WINDOWED, bool CAPPED, bool LSE>
 __global__ void __launch_bounds__(32 * WARPS, BLOCKS_PER_SM)
     attention_varlen(const T* q, const T* k, const T* v, const int* q_starts, const int* k_starts,
                      T* o, float* lse, float scale, float softcap, int sequences, int tokens_q,
                      int max_q, int heads, int kv_heads, int window, mg::i64 q_ss, mg::i64 q_sh,
                      mg::i64 k_ss, mg::i64 k_sh, mg::i64 v_ss, mg::i64 v_sh, mg::i64 o_ss,
                      mg::i64 o_sh) {
-  using V = Variant<T, HEAD_DIM, BLOCK_M, BLOCK_N, WARPS, STAGES, Q_IN_REGS, OVERLAP, SUM, SCALING,
-                    CAUSAL, WINDOWED, CAPPED, LSE>;
+  using V = Variant<T, HEAD_DIM, VALUE_DIM, BLOCK_M, BLOCK_N, WARPS, STAGES, Q_IN_REGS, OVERLAP,
+                    SUM, SCALING, CAUSAL, WINDOWED, CAPPED, LSE>;
   for (int passed = 0;; passed += (max_q + BLOCK_M - 1) / BLOCK_M * BLOCK_M) {
     // A second turn is rare, so nothing is kept in registers for it.
     const int block = mg::compute_each_time(static_cast<int>(blockIdx.x));

@@ -20,31 +20,40 @@ using mg::minimum;
 using Scaling = mg::AttentionScaling;
 
 // The constants of a variant.
-template <class T_, int HEAD_DIM, int BLOCK_M, int BLOCK_N, int WARPS, int STAGES, bool Q_IN_REGS,
-          bool OVERLAP, ROW_SUM SUM, RESCALE SCALING, bool CAUSAL, bool WINDOWED, bool CAPPED,
-          bool LSE>
+template <class T_, int HEAD_DIM, int VALUE_DIM, int BLOCK_M, int BLOCK_N, int WARPS, int STAGES,
+          bool Q_IN_REGS, bool OVERLAP, ROW_SUM SUM, RESCALE SCALING, bool CAUSAL, bool WINDOWED,
+          bool CAPPED, bool LSE>
 struct Variant {
   using T = T_;
-  static constexpr int kHeadDim = HEAD_DIM, kRows = BLOCK_M, kKeys = BLOCK_N, kStages = STAGES;
+  static constexpr int kHeadDim = HEAD_DIM, kValueDim = VALUE_DIM;
+  static constexpr int kRows = BLOCK_M, kKeys = BLOCK_N, kStages = STAGES;
   static constexpr int kThreads = 32 * WARPS;
   static constexpr int kRowTiles = BLOCK_M / (16 * WARPS);  // a warp's tiles of 16 rows
   static constexpr int kWarpRows = 16 * kRowTiles;
-  static constexpr int kKeyTiles = BLOCK_N / 8, kDimTiles = HEAD_DIM / 8;  // of 8 columns
-  static constexpr int kRowBytes = HEAD_DIM * 2;
+  static constexpr int kKeyTiles = BLOCK_N / 8, kDimTiles = VALUE_DIM / 8;  // of 8 columns
+  static constexpr int kRowBytes = HEAD_DIM * 2, kValueRowBytes = VALUE_DIM * 2;
   static constexpr bool kQInRegisters = Q_IN_REGS, kOverlap = OVERLAP;
   static constexpr bool kSumByMma = SUM == ROW_SUM::mma, kLazyRescale = SCALING == RESCALE::seldom;
   static constexpr bool kCausal = CAUSAL, kWindowed = WINDOWED, kCapped = CAPPED, kLse = LSE;
-  static_assert(BLOCK_M % (16 * WARPS) == 0 && BLOCK_N % 16 == 0 && HEAD_DIM % 32 == 0,
+  static_assert(BLOCK_M % (16 * WARPS) == 0 && BLOCK_N % 16 == 0 && HEAD_DIM % 32 == 0 &&
+                    VALUE_DIM % 32 == 0,
                 "whole fragments");
+  static_assert(VALUE_DIM <= HEAD_DIM, "O fits where Q was");
   static_assert(!OVERLAP || STAGES > 1, "the next tile is there");
 
-  // The block copies kCopiedAtOnce rows in one pass, with kAcross threads per row.
-  static constexpr int kAcross = HEAD_DIM % 128 == 0 ? 16 : HEAD_DIM % 64 == 0 ? 8 : 4;
-  static constexpr int kCopiedAtOnce = kThreads / kAcross;
-  template <int kTileRows>
-  static constexpr int kCopiesOf = (kTileRows + kCopiedAtOnce - 1) / kCopiedAtOnce*(kDimTiles /
-                                                                                    kAcross);
-  using Copies = mg::AsyncCopies<kCopiesOf<BLOCK_M> + 2 * STAGES * kCopiesOf<BLOCK_N> + 1>;
+  // The block copies a pass of rows at once, with kAcross threads per row.
+  template <int kColumns>
+  static constexpr int kAcross = kColumns % 128 == 0  ? 16
+                                 : kColumns % 64 == 0 ? 8
+                                                      : 4;
+  template <int kColumns>
+  static constexpr int kCopiedAtOnce = kThreads / kAcross<kColumns>;
+  template <int kTileRows, int kColumns>
+  static constexpr int kCopiesOf = (kTileRows + kCopiedAtOnce<kColumns> - 1) /
+                                   kCopiedAtOnce<kColumns>*(kColumns / 8 / kAcross<kColumns>);
+  using Copies =
+      mg::AsyncCopies<kCopiesOf<BLOCK_M, HEAD_DIM> +
+                      STAGES*(kCopiesOf<BLOCK_N, HEAD_DIM> + kCopiesOf<BLOCK_N, VALUE_DIM>)+1>;
 };
 
 // One head of one sequence.
@@ -57,16 +66,16 @@ struct Sequence {
   int rows, keys;
 };
 
-// Copies one thread's part of the tiles of a matrix. The thread copies every kCopiedAtOnce-th row.
-// These rows are a fixed distance apart in swizzled shared memory too.
-template <class V>
+// Copies one thread's part of the tiles of a matrix with kColumns columns. The thread copies every
+// kCopiedAtOnce-th row. These rows are a fixed distance apart in swizzled shared memory too.
+template <class V, int kColumns>
 class TileCopier {
  public:
   using T = typename V::T;
 
   __device__ __forceinline__ TileCopier(const T* matrix, mg::i64 stride)
-      : first_row_(static_cast<int>(threadIdx.x) / V::kAcross),
-        first_piece_(static_cast<int>(threadIdx.x) % V::kAcross),
+      : first_row_(static_cast<int>(threadIdx.x) / kAcross),
+        first_piece_(static_cast<int>(threadIdx.x) % kAcross),
         stride_(stride),
         from_(matrix + first_row_ * stride + first_piece_ * 8) {}
 
@@ -77,12 +86,12 @@ class TileCopier {
     const T* from = from_ + row * stride_;
     auto* const to = reinterpret_cast<unsigned char*>(tile);
 #pragma unroll
-    for (int start = 0; start < kRows; start += V::kCopiedAtOnce) {
-      if (kRows % V::kCopiedAtOnce != 0 && start + first_row_ >= kRows) break;
+    for (int start = 0; start < kRows; start += kCopiedAtOnce) {
+      if (kRows % kCopiedAtOnce != 0 && start + first_row_ >= kRows) break;
 #pragma unroll
-      for (int across = 0; across < V::kDimTiles; across += V::kAcross) {
+      for (int across = 0; across < kColumns / 8; across += kAcross) {
         const auto place =
-            to + mg::swizzled<V::kRowBytes>(static_cast<mg::u32>(start + first_row_),
+            to + mg::swizzled<kColumns * 2>(static_cast<mg::u32>(start + first_row_),
                                             static_cast<mg::u32>(across + first_piece_));
         if constexpr (kIsLast) {
           copies.template copy_or_zero<16>(place, from + across * 8,
@@ -91,11 +100,14 @@ class TileCopier {
           copies.template copy<16>(place, from + across * 8);
         }
       }
-      from += V::kCopiedAtOnce * stride_;
+      from += kCopiedAtOnce * stride_;
     }
   }
 
  private:
+  static constexpr int kAcross = V::template kAcross<kColumns>;
+  static constexpr int kCopiedAtOnce = V::template kCopiedAtOnce<kColumns>;
+
   int first_row_, first_piece_;
   mg::i64 stride_;
   const T* from_;
@@ -127,7 +139,9 @@ __device__ __forceinline__ void write(const mg::AttentionRows<V>& rows,
 #pragma unroll
       for (int j = 0; j < V::kDimTiles; ++j) {
         const mg::u32 two = mg::pack<T>(rows.o(i, j, r)[0] * share, rows.o(i, j, r)[1] * share);
-        memcpy(q + mg::swizzled<V::kRowBytes>(static_cast<mg::u32>(row), static_cast<mg::u32>(j)) +
+        memcpy(q +
+                   mg::swizzled<V::kValueRowBytes>(static_cast<mg::u32>(row),
+                                                   static_cast<mg::u32>(j)) +
                    lane % 4u * 4u,
                &two, sizeof(two));
       }
@@ -139,8 +153,9 @@ __device__ __forceinline__ void write(const mg::AttentionRows<V>& rows,
     const int row = (start + static_cast<int>(lane)) / V::kDimTiles;
     const int piece = (start + static_cast<int>(lane)) % V::kDimTiles;
     if (row0 + row >= at.rows) continue;
-    const auto* const from = reinterpret_cast<const T*>(
-        q + mg::swizzled<V::kRowBytes>(static_cast<mg::u32>(row), static_cast<mg::u32>(piece)));
+    const auto* const from =
+        reinterpret_cast<const T*>(q + mg::swizzled<V::kValueRowBytes>(
+                                           static_cast<mg::u32>(row), static_cast<mg::u32>(piece)));
     mg::store<8>(at.o + (row0 + row) * at.o_stride + piece * 8, mg::load<8>(from));
   }
 }

@@ -17,9 +17,10 @@
 //            In a packed batch the last tile of V can reach into the next sequence. P is 0 there,
 //            but 0 * NaN is NaN, so the consumers overwrite these rows with zeros.
 // Traffic    As prefill.cu, with 64 * CONSUMERS queries per read of K and V.
-// Work       4 * queries * keys * head_dim flops per head, half of it if causal. wgmma does 4096
-//            flops per SM and clock, about 800 TFLOP/s at the clocks that an H200's power allows.
-//            Other work of a tile, as a share of the time of its products:
+// Work       2 * queries * keys * (head_dim + value_dim) flops per head, half of it if causal.
+// wgmma
+//            does 4096 flops per SM and clock, about 800 TFLOP/s at the clocks that an H200's power
+//            allows. Other work of a tile, as a share of the time of its products:
 //              exponentials (16 per SM and clock): 1.0 at head_dim 64, 0.5 at 128, 0.25 at 256
 //              the other instructions of the softmax, about six per score: 0.75, 0.38, 0.19
 //            Expected on an H200 at 4,096 tokens, full: 480 TFLOP/s at head_dim 64, 600 to 660 at
@@ -66,7 +67,7 @@ class Producer {
   // Brings Q, and the tiles of K and V in the order of their use.
   __device__ __forceinline__ void bring(const Job<T>& job) {
     const Tiles<V> tiles(job.rows, job.keys, job.first_row, window_);
-    if (tiles.count > 0) bring(k_map_, memory_.k, k_, job, tiles.key(0));
+    if (tiles.count > 0) bring_k(job, tiles.key(0));
     q_.wait_until_empty();
     memory_.jobs[q_.slot()] = job;
     if (tiles.count == 0) {
@@ -78,10 +79,10 @@ class Producer {
     }
     q_.advance();
     for (int tile = 1; tile < tiles.count; ++tile) {
-      bring(k_map_, memory_.k, k_, job, tiles.key(tile));
-      bring(v_map_, memory_.v, v_, job, tiles.key(tile - 1));
+      bring_k(job, tiles.key(tile));
+      bring_v(job, tiles.key(tile - 1));
     }
-    if (tiles.count > 0) bring(v_map_, memory_.v, v_, job, tiles.key(tiles.count - 1));
+    if (tiles.count > 0) bring_v(job, tiles.key(tiles.count - 1));
   }
 
   // Says that there are no more jobs.
@@ -92,14 +93,19 @@ class Producer {
   }
 
  private:
-  __device__ __forceinline__ void bring(const mg::TensorMap& map, T* tiles,
-                                        mg::CopyRing<V::kStages>& ring, const Job<T>& job,
-                                        int key) {
-    ring.wait_until_empty();
-    mg::arrive_expecting(ring.full(), V::KV::kBytes);
-    mg::tensor_load_kept(tiles + ring.slot() * (V::KV::kBytes / 2), map, ring.full(), 0,
-                         job.k_row + key, 0, job.kv_head, job.batch);
-    ring.advance();
+  __device__ __forceinline__ void bring_k(const Job<T>& job, int key) {
+    k_.wait_until_empty();
+    mg::arrive_expecting(k_.full(), V::K::kBytes);
+    mg::tensor_load_kept(memory_.k_tile(k_.slot()), k_map_, k_.full(), 0, job.k_row + key, 0,
+                         job.kv_head, job.batch);
+    k_.advance();
+  }
+  __device__ __forceinline__ void bring_v(const Job<T>& job, int key) {
+    v_.wait_until_empty();
+    mg::arrive_expecting(v_.full(), V::Values::kBytes);
+    mg::tensor_load_kept(memory_.v_tile(v_.slot()), v_map_, v_.full(), 0, job.k_row + key, 0,
+                         job.kv_head, job.batch);
+    v_.advance();
   }
 
   const Memory<V>& memory_;
@@ -114,10 +120,10 @@ class Producer {
 template <class V>
 __device__ __forceinline__ void clear_tail(typename V::T* tile, int first_row) {
   if (first_row >= V::kKeys) return;
-  constexpr int kPieces = V::kHeadDim / 8;
+  constexpr int kPieces = V::kValueDim / 8;
   const int pieces = (V::kKeys - first_row) * kPieces;
   for (int i = static_cast<int>(threadIdx.x % 128u); i < pieces; i += 128) {
-    const mg::u32 offset = V::KV::offset(first_row + i / kPieces, i % kPieces * 8);
+    const mg::u32 offset = V::Values::offset(first_row + i / kPieces, i % kPieces * 8);
     *reinterpret_cast<uint4*>(reinterpret_cast<unsigned char*>(tile) + offset) = {0, 0, 0, 0};
   }
   mg::publish_to_wgmma();
@@ -302,9 +308,9 @@ struct PrefillJobs {
   }
 };
 
-template <class T, int HEAD_DIM, int CONSUMERS, int BLOCK_N, int STAGES, int Q_STAGES,
-          bool PINGPONG, SCHEDULE ORDER, int HEADS_AT_ONCE, bool CAUSAL, bool WINDOWED, bool CAPPED,
-          bool LSE>
+template <class T, int HEAD_DIM, int VALUE_DIM, int CONSUMERS, int BLOCK_N, int STAGES,
+          int Q_STAGES, bool PINGPONG, SCHEDULE ORDER, int HEADS_AT_ONCE, bool CAUSAL,
+          bool WINDOWED, bool CAPPED, bool LSE>
 __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
     attention_prefill_wgmma(const __grid_constant__ mg::TensorMap q,
                             const __grid_constant__ mg::TensorMap k,
@@ -312,8 +318,8 @@ __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
                             mg::u32* counter, float scale, float softcap, int batch, int seq_q,
                             int seq_k, int heads, int kv_heads, int window, mg::i64 o_sb,
                             mg::i64 o_ss, mg::i64 o_sh) {
-  using V = WgmmaVariant<T, HEAD_DIM, CONSUMERS, BLOCK_N, STAGES, Q_STAGES, PINGPONG, CAUSAL,
-                         WINDOWED, CAPPED, LSE, false>;
+  using V = WgmmaVariant<T, HEAD_DIM, VALUE_DIM, CONSUMERS, BLOCK_N, STAGES, Q_STAGES, PINGPONG,
+                         CAUSAL, WINDOWED, CAPPED, LSE, false>;
   const PrefillJobs<V, HEADS_AT_ONCE> jobs{o,     lse,      batch, seq_q, seq_k,
                                            heads, kv_heads, o_sb,  o_ss,  o_sh};
   run<V, ORDER>(jobs, jobs.blocks(), counter, {scale, softcap, window}, q, k, v);
@@ -354,9 +360,9 @@ struct VarlenJobs {
   }
 };
 
-template <class T, int HEAD_DIM, int CONSUMERS, int BLOCK_N, int STAGES, int Q_STAGES,
-          bool PINGPONG, SCHEDULE ORDER, int HEADS_AT_ONCE, bool CAUSAL, bool WINDOWED, bool CAPPED,
-          bool LSE>
+template <class T, int HEAD_DIM, int VALUE_DIM, int CONSUMERS, int BLOCK_N, int STAGES,
+          int Q_STAGES, bool PINGPONG, SCHEDULE ORDER, int HEADS_AT_ONCE, bool CAUSAL,
+          bool WINDOWED, bool CAPPED, bool LSE>
 __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
     attention_varlen_wgmma(const __grid_constant__ mg::TensorMap q,
                            const __grid_constant__ mg::TensorMap k,
@@ -364,8 +370,8 @@ __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
                            const int* k_starts, T* o, float* lse, mg::u32* counter, float scale,
                            float softcap, int sequences, int tokens_q, int max_q, int heads,
                            int kv_heads, int window, mg::i64 o_ss, mg::i64 o_sh) {
-  using V = WgmmaVariant<T, HEAD_DIM, CONSUMERS, BLOCK_N, STAGES, Q_STAGES, PINGPONG, CAUSAL,
-                         WINDOWED, CAPPED, LSE, true>;
+  using V = WgmmaVariant<T, HEAD_DIM, VALUE_DIM, CONSUMERS, BLOCK_N, STAGES, Q_STAGES, PINGPONG,
+                         CAUSAL, WINDOWED, CAPPED, LSE, true>;
   const VarlenJobs<V, HEADS_AT_ONCE> jobs{q_starts, k_starts, o,        lse,  sequences, tokens_q,
                                           max_q,    heads,    kv_heads, o_ss, o_sh};
   run<V, ORDER>(jobs, jobs.blocks(), counter, {scale, softcap, window}, q, k, v);

@@ -20,11 +20,12 @@
 #include "prefill_tiles.cuh"
 
 // The constants of a variant.
-template <class T_, int HEAD_DIM, int CONSUMERS, int BLOCK_N, int STAGES, int Q_STAGES,
-          bool PINGPONG, bool CAUSAL, bool WINDOWED, bool CAPPED, bool LSE, bool PACKED>
+template <class T_, int HEAD_DIM, int VALUE_DIM, int CONSUMERS, int BLOCK_N, int STAGES,
+          int Q_STAGES, bool PINGPONG, bool CAUSAL, bool WINDOWED, bool CAPPED, bool LSE,
+          bool PACKED>
 struct WgmmaVariant {
   using T = T_;
-  static constexpr int kHeadDim = HEAD_DIM, kConsumers = CONSUMERS;
+  static constexpr int kHeadDim = HEAD_DIM, kValueDim = VALUE_DIM, kConsumers = CONSUMERS;
   static constexpr int kStages = STAGES, kQStages = Q_STAGES;
   static constexpr int kRows = 64 * CONSUMERS, kKeys = BLOCK_N;
   static constexpr bool kPingpong = PINGPONG;
@@ -33,8 +34,10 @@ struct WgmmaVariant {
   static_assert(CONSUMERS >= 1 && CONSUMERS <= 3 && BLOCK_N % 16 == 0, "whole fragments");
 
   using Q = mg::PanelTile<T, kRows, HEAD_DIM>;
-  using KV = mg::PanelTile<T, BLOCK_N, HEAD_DIM>;
-  static_assert(Q::kBytes % 1024 == 0 && KV::kBytes % 1024 == 0, "tiles follow each other");
+  using K = mg::PanelTile<T, BLOCK_N, HEAD_DIM>;
+  using Values = mg::PanelTile<T, BLOCK_N, VALUE_DIM>;
+  static_assert(Q::kBytes % 1024 == 0 && K::kBytes % 1024 == 0 && Values::kBytes % 1024 == 0,
+                "tiles follow each other");
 
   // The registers that a warpgroup leaves and takes. With one consumer there are enough for all.
   static constexpr int kProducerRegisters = CONSUMERS == 3 ? 32 : 40;
@@ -67,13 +70,15 @@ struct Memory {
   __device__ __forceinline__ Memory(Job<T>* jobs, mg::CopyBarrier* barriers)
       : q(mg::dynamic_shared<T>()),
         k(q + V::kQStages * V::Q::kBytes / 2),
-        v(k + V::kStages * V::KV::kBytes / 2),
+        v(k + V::kStages * V::K::kBytes / 2),
         jobs(jobs),
         barriers(barriers) {}
 
   __device__ __forceinline__ T* q_tile(int slot) const { return q + slot * (V::Q::kBytes / 2); }
-  __device__ __forceinline__ T* k_tile(int slot) const { return k + slot * (V::KV::kBytes / 2); }
-  __device__ __forceinline__ T* v_tile(int slot) const { return v + slot * (V::KV::kBytes / 2); }
+  __device__ __forceinline__ T* k_tile(int slot) const { return k + slot * (V::K::kBytes / 2); }
+  __device__ __forceinline__ T* v_tile(int slot) const {
+    return v + slot * (V::Values::kBytes / 2);
+  }
 
   // The barriers `full` of all rings come first, those `empty` second.
   __device__ __forceinline__ mg::CopyRing<V::kQStages> q_ring() const {
@@ -121,7 +126,7 @@ class WarpgroupRows {
 
   __device__ __forceinline__ void begin() {
 #pragma unroll
-    for (int i = 0; i < V::kHeadDim / 2; ++i) o_[i] = 0.0f;
+    for (int i = 0; i < V::kValueDim / 2; ++i) o_[i] = 0.0f;
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       max_[r] = -mg::infinity();
@@ -135,7 +140,7 @@ class WarpgroupRows {
 #pragma unroll
     for (int step = 0; step < V::kHeadDim / 16; ++step) {
       mg::wgmma<T, V::kKeys>(s_, mg::k_major<typename V::Q>(q, first_row_, step),
-                             mg::k_major<typename V::KV>(k, 0, step), step > 0);
+                             mg::k_major<typename V::K>(k, 0, step), step > 0);
     }
     mg::wgmma_commit();
   }
@@ -144,7 +149,7 @@ class WarpgroupRows {
 #pragma unroll
     for (int step = 0; step < V::kKeys / 16; ++step) {
       const mg::u32(&p)[4] = *reinterpret_cast<const mg::u32(*)[4]>(p_ + 4 * step);
-      mg::wgmma<T, V::kHeadDim>(o_, p, mg::mn_major<typename V::KV>(v, step), true);
+      mg::wgmma<T, V::kValueDim>(o_, p, mg::mn_major<typename V::Values>(v, step), true);
     }
     mg::wgmma_commit();
   }
@@ -199,7 +204,7 @@ class WarpgroupRows {
   __device__ __forceinline__ void rescale() {
     if (!rises_) return;
 #pragma unroll
-    for (int i = 0; i < V::kHeadDim / 2; ++i) o_[i] *= shrink_[i % 4 / 2];
+    for (int i = 0; i < V::kValueDim / 2; ++i) o_[i] *= shrink_[i % 4 / 2];
   }
 
   // Stores O and lse. Lane i of a quad stores 16 bytes, columns [8 * i, 8 * i + 8) of each 32.
@@ -214,7 +219,7 @@ class WarpgroupRows {
         job.lse[row] = sum == 0.0f ? -mg::infinity() : max_[r] * factor_ * mg::kLn2 + logf(sum);
       }
 #pragma unroll
-      for (int block = 0; block < V::kHeadDim / 32; ++block) {
+      for (int block = 0; block < V::kValueDim / 32; ++block) {
         mg::u32 words[4];
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
@@ -285,7 +290,7 @@ class WarpgroupRows {
   float factor_;             // turns scores into exponents of 2
   float s_[V::kKeys / 2];    // scores, then exponentials
   mg::u32 p_[V::kKeys / 4];  // exponentials as T: four words per 16 keys
-  float o_[V::kHeadDim / 2];
+  float o_[V::kValueDim / 2];
   float max_[2], sum_[2];  // sums over this lane's keys
   float shrink_[2];        // what O must be multiplied by, if rises_
   bool rises_ = false;     // the same in all lanes of a warp

@@ -45,13 +45,13 @@ template <class T>
 struct Query {
   const T* q;
   Rows<T> k, v;
-  mg::i64 head_dim, first_key, end_key;
+  mg::i64 head_dim, value_dim, first_key, end_key;
 
   // Row `row` of `rows` queries, which stand at the end of `keys` keys.
   template <class Problem>
-  __device__ Query(const T* q, const Rows<T>& k, const Rows<T>& v, mg::i64 row, mg::i64 rows,
-                   mg::i64 keys, const Problem& problem)
-      : q(q), k(k), v(v), head_dim(problem.head_dim) {
+  __device__ Query(const T* q, const Rows<T>& k, const Rows<T>& v, mg::i64 value_dim, mg::i64 row,
+                   mg::i64 rows, mg::i64 keys, const Problem& problem)
+      : q(q), k(k), v(v), head_dim(problem.head_dim), value_dim(value_dim) {
     const mg::i64 own = row + keys - rows, window = problem.window;
     first_key = problem.windowed && own - window > 0 ? own - window : 0;
     end_key = keys;
@@ -103,11 +103,11 @@ __device__ int keys_at(const Query<T>& query, mg::i64 key) {
   return static_cast<int>(query.end_key - key < kKeysAtOnce ? query.end_key - key : kKeysAtOnce);
 }
 
-// Writes head_dim values to o. Returns the logarithm of the sum of exponentials.
+// Writes value_dim values to o. Returns the logarithm of the sum of exponentials.
 template <class T, class Problem>
 __device__ double attend_in_fp64(const Query<T>& query, const Problem& problem, double* o) {
   double largest = log_of_nothing(), sum = 0.0, logit[kKeysAtOnce];
-  for (mg::i64 d = 0; d < query.head_dim; ++d) o[d] = 0.0;
+  for (mg::i64 d = 0; d < query.value_dim; ++d) o[d] = 0.0;
   for (mg::i64 key = query.first_key; key < query.end_key; key += kKeysAtOnce) {
     const int count = keys_at(query, key);
     logits<T, false>(query, problem, key, count, logit);
@@ -118,14 +118,14 @@ __device__ double attend_in_fp64(const Query<T>& query, const Problem& problem, 
     each_key(count, [&](int j) { sum += logit[j] = exp(logit[j] - largest); });
     const T* rows[kKeysAtOnce];
     each_key(count, [&](int j) { rows[j] = query.v.at(key + j); });
-    for (mg::i64 d = 0; d < query.head_dim; ++d) {
+    for (mg::i64 d = 0; d < query.value_dim; ++d) {
       double total = o[d] * shrink;
       each_key(count, [&](int j) { total += logit[j] * mg::to_float(rows[j][d]); });
       o[d] = total;
     }
   }
   if (query.first_key >= query.end_key) return log_of_nothing();
-  for (mg::i64 d = 0; d < query.head_dim; ++d) o[d] /= sum;
+  for (mg::i64 d = 0; d < query.value_dim; ++d) o[d] /= sum;
   return largest + log(sum);
 }
 
@@ -133,7 +133,7 @@ template <class T, class Problem>
 __device__ double attend_in_low_precision(const Query<T>& query, const Problem& problem,
                                           double* o) {
   double largest = log_of_nothing(), sum = 0.0, logit[kKeysAtOnce];
-  for (mg::i64 d = 0; d < query.head_dim; ++d) o[d] = 0.0;
+  for (mg::i64 d = 0; d < query.value_dim; ++d) o[d] = 0.0;
   if (query.first_key >= query.end_key) return log_of_nothing();
   for (mg::i64 key = query.first_key; key < query.end_key; key += kKeysAtOnce) {
     const int count = keys_at(query, key);
@@ -149,13 +149,13 @@ __device__ double attend_in_low_precision(const Query<T>& query, const Problem& 
     each_key(count, [&](int j) { logit[j] = rounded<T>(exp(logit[j] - largest) / sum); });
     const T* rows[kKeysAtOnce];
     each_key(count, [&](int j) { rows[j] = query.v.at(key + j); });
-    for (mg::i64 d = 0; d < query.head_dim; ++d) {
+    for (mg::i64 d = 0; d < query.value_dim; ++d) {
       double total = o[d];
       each_key(count, [&](int j) { total += logit[j] * mg::to_float(rows[j][d]); });
       o[d] = total;
     }
   }
-  for (mg::i64 d = 0; d < query.head_dim; ++d) o[d] = rounded<T>(o[d]);
+  for (mg::i64 d = 0; d < query.value_dim; ++d) o[d] = rounded<T>(o[d]);
   return largest + log(sum);
 }
 
@@ -172,10 +172,10 @@ __device__ void prefill(const T* q, const T* k, const T* v, double* o, double* l
     const mg::i64 kv_head = head / (at.heads / at.kv_heads);
     const Query<T> query(q + b * at.q_sb + row * at.q_ss + head * at.q_sh,
                          {k + b * at.k_sb + kv_head * at.k_sh, at.k_ss},
-                         {v + b * at.v_sb + kv_head * at.v_sh, at.v_ss}, row, at.seq_q, at.seq_k,
-                         at);
+                         {v + b * at.v_sb + kv_head * at.v_sh, at.v_ss}, at.value_dim, row,
+                         at.seq_q, at.seq_k, at);
     const double sum =
-        attend<kLow>(query, at, o + ((b * at.seq_q + row) * at.heads + head) * at.head_dim);
+        attend<kLow>(query, at, o + ((b * at.seq_q + row) * at.heads + head) * at.value_dim);
     if (lse != nullptr) lse[i] = sum;
   });
 }
@@ -210,11 +210,11 @@ __device__ void varlen(const T* q, const T* k, const T* v, const int* q_starts, 
     const mg::i64 kv_head = head / (at.heads / at.kv_heads);
     const mg::i64 s = sequence_of(q_starts, at.sequences, token);
     const mg::i64 k_start = k_starts[s];
-    const Query<T> query(q + token * at.q_ss + head * at.q_sh,
-                         {k + k_start * at.k_ss + kv_head * at.k_sh, at.k_ss},
-                         {v + k_start * at.v_ss + kv_head * at.v_sh, at.v_ss}, token - q_starts[s],
-                         q_starts[s + 1] - q_starts[s], k_starts[s + 1] - k_start, at);
-    const double sum = attend<kLow>(query, at, o + (token * at.heads + head) * at.head_dim);
+    const Query<T> query(
+        q + token * at.q_ss + head * at.q_sh, {k + k_start * at.k_ss + kv_head * at.k_sh, at.k_ss},
+        {v + k_start * at.v_ss + kv_head * at.v_sh, at.v_ss}, at.value_dim, token - q_starts[s],
+        q_starts[s + 1] - q_starts[s], k_starts[s + 1] - k_start, at);
+    const double sum = attend<kLow>(query, at, o + (token * at.heads + head) * at.value_dim);
     if (lse != nullptr) lse[i] = sum;
   });
 }
@@ -289,8 +289,8 @@ __device__ void decode(const T* q, const T* k, const T* v, const int* kv_lens,
       keys.page_stride = at.k_sb;
       values.page_stride = at.v_sb;
     }
-    const Query<T> query(q + b * at.q_sb + row * at.q_ss + head * at.q_sh, keys, values, row,
-                         at.q_len, kv_lens[b], at);
+    const Query<T> query(q + b * at.q_sb + row * at.q_ss + head * at.q_sh, keys, values,
+                         at.head_dim, row, at.q_len, kv_lens[b], at);
     const double sum =
         attend<kLow>(query, at, o + ((b * at.q_len + row) * at.heads + head) * at.head_dim);
     if (lse != nullptr) lse[i] = sum;

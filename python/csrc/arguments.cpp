@@ -38,6 +38,11 @@ void expect_same(const Tensor& tensor, const char* name, const Tensor& other,
                                 other_name + " has " + shape_text(other) +
                                 "; the shapes must be equal");
   }
+  expect_same_dtype(tensor, name, other, other_name);
+}
+
+void expect_same_dtype(const Tensor& tensor, const char* name, const Tensor& other,
+                       const char* other_name) {
   if (tensor.dtype() != other.dtype()) {
     throw std::invalid_argument(std::string(name) + " is " + dtype_text(tensor.dtype()) + ", " +
                                 other_name + " is " + dtype_text(other.dtype()) +

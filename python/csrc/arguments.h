@@ -16,6 +16,10 @@ std::string shape_text(const Tensor& tensor);
 void expect_same(const Tensor& tensor, const char* name, const Tensor& other,
                  const char* other_name);
 
+// `other` has the dtype and the device of `tensor`.
+void expect_same_dtype(const Tensor& tensor, const char* name, const Tensor& other,
+                       const char* other_name);
+
 // `tensor` is on this device.
 void expect_device(const Tensor& tensor, const char* name, DeviceKey device);
 

@@ -70,7 +70,7 @@ void decode(StackValue* stack, bool is_paged) {
   const Tensor block_table = is_paged ? take_tensor(stack[4]) : Tensor();
   const StackValue* const rest = stack + (is_paged ? 5 : 4);
   const AttentionOptions options = take_options(rest[0], rest + 2);
-  const HeadSizes sizes = check_heads(q, k, v, 4);
+  const HeadSizes sizes = check_heads(q, k, v, 4, Values::as_wide_as_keys);
   const std::int64_t batch = q.sizes()[0];
   const std::int64_t queries = q.sizes()[2];
   if (queries < 1 || queries > kMostQueries) {
@@ -92,7 +92,7 @@ void decode(StackValue* stack, bool is_paged) {
              int_data(block_table, "block_table", std::array{batch, width}, q, table_copy)};
   }
   const std::int64_t kv_len = checked_kv_len(take_int(rest[1]), cache.capacity);
-  Tensor o = empty_heads(q);
+  Tensor o = empty_heads(q, sizes.head_dim);
   if (cache.capacity == 0) {
     o.fill_with_zero();
   } else if (batch > 0 && sizes.heads > 0) {
@@ -141,7 +141,7 @@ void prefill(StackValue* stack, bool has_lse) {
   const Tensor k = take_tensor(stack[1]);
   const Tensor v = take_tensor(stack[2]);
   const AttentionOptions options = take_options(stack[3], stack + 4);
-  const HeadSizes sizes = check_heads(q, k, v, 4);
+  const HeadSizes sizes = check_heads(q, k, v, 4, Values::of_multi_head_latent_attention);
   const std::int64_t batch = q.sizes()[0];
   const std::int64_t rows = q.sizes()[2];
   const std::int64_t keys_count = k.sizes()[2];
@@ -149,7 +149,7 @@ void prefill(StackValue* stack, bool has_lse) {
     throw std::invalid_argument("q has the shape " + shape_text(q) + ", k has " + shape_text(k) +
                                 "; the batches must be equal");
   }
-  Tensor o = empty_heads(q);
+  Tensor o = empty_heads(q, sizes.value_dim);
   Tensor lse;
   if (has_lse) {
     lse = Tensor::empty(q.sizes().first(3), torch_abi().aoti_torch_dtype_float32, q.device());
@@ -226,7 +226,7 @@ void attention_varlen(StackValue* stack, std::uint64_t /*inputs*/, std::uint64_t
   const std::int64_t max_q = take_int(stack[5]);
   const std::int64_t max_k = take_int(stack[6]);
   const AttentionOptions options = take_options(stack[7], stack + 8);
-  const HeadSizes sizes = check_heads(q, k, v, 3);
+  const HeadSizes sizes = check_heads(q, k, v, 3, Values::of_multi_head_latent_attention);
   const std::int64_t tokens_q = q.sizes()[0];
   const std::int64_t tokens_k = k.sizes()[0];
   const std::int64_t sequences =
@@ -245,7 +245,8 @@ void attention_varlen(StackValue* stack, std::uint64_t /*inputs*/, std::uint64_t
   };
   expect_room("max_q", max_q, tokens_q);
   expect_room("max_k", max_k, tokens_k);
-  Tensor o = Tensor::empty(q.sizes(), q.dtype(), q.device());
+  Tensor o =
+      Tensor::empty(std::array{tokens_q, sizes.heads, sizes.value_dim}, q.dtype(), q.device());
   if (tokens_k == 0) {
     o.fill_with_zero();
   } else if (tokens_q > 0 && sizes.heads > 0) {

@@ -13,9 +13,11 @@ namespace mgtune::torch {
 namespace {
 
 constexpr std::array<std::int64_t, 4> kHeadDims{64, 96, 128, 256};
-constexpr std::int64_t kStrideUnit = 8;       // elements: 16 bytes
-constexpr std::uintptr_t kPointerUnit = 16;   // bytes
-constexpr std::int64_t kLongest = 536870912;  // kernels have lengths and windows below 2^29
+constexpr std::int64_t kLatentHeadDim = 192;   // of multi-head latent attention, which has
+constexpr std::int64_t kLatentValueDim = 128;  // narrower values
+constexpr std::int64_t kStrideUnit = 8;        // elements: 16 bytes
+constexpr std::uintptr_t kPointerUnit = 16;    // bytes
+constexpr std::int64_t kLongest = 536870912;   // kernels have lengths and windows below 2^29
 
 std::string layout_text(std::size_t dims) {
   return dims == 4 ? "(batch, heads, rows, head_dim)" : "(tokens, heads, head_dim)";
@@ -56,24 +58,34 @@ AttentionOptions take_options(StackValue scale, const StackValue* causal) {
   return options;
 }
 
-HeadSizes check_heads(const Tensor& q, const Tensor& k, const Tensor& v, std::size_t dims) {
+HeadSizes check_heads(const Tensor& q, const Tensor& k, const Tensor& v, std::size_t dims,
+                      Values values) {
   expect_dims(q, "q", dims);
   expect_dims(k, "k", dims);
-  expect_same(k, "k", v, "v");
+  expect_dims(v, "v", dims);
+  const bool is_latent = values == Values::of_multi_head_latent_attention &&
+                         k.sizes().back() == kLatentHeadDim && v.sizes().back() == kLatentValueDim;
+  if (is_latent && std::ranges::equal(k.sizes().first(dims - 1), v.sizes().first(dims - 1))) {
+    expect_same_dtype(k, "k", v, "v");
+  } else {
+    expect_same(k, "k", v, "v");
+  }
   expect_dtype(q);
   if (q.dtype() != k.dtype()) {
     throw std::invalid_argument("q is " + dtype_text(q.dtype()) + ", k is " +
                                 dtype_text(k.dtype()) + "; they must have the same dtype");
   }
   expect_device(k, "k", q.device());
-  const HeadSizes sizes{q.sizes()[1], k.sizes()[1], q.sizes().back()};
+  const HeadSizes sizes{q.sizes()[1], k.sizes()[1], q.sizes().back(), v.sizes().back()};
   const auto refuse = [&](const std::string& why) {
     throw std::invalid_argument("q has the shape " + shape_text(q) + ", k has " + shape_text(k) +
                                 "; " + why);
   };
   if (k.sizes().back() != sizes.head_dim) refuse("the last dim, head_dim, must be equal");
-  if (std::ranges::find(kHeadDims, sizes.head_dim) == kHeadDims.end()) {
-    refuse("the kernels have head_dim 64, 96, 128 and 256");
+  if (!is_latent && std::ranges::find(kHeadDims, sizes.head_dim) == kHeadDims.end()) {
+    refuse(values == Values::as_wide_as_keys
+               ? "the kernels have head_dim 64, 96, 128 and 256"
+               : "the kernels have head_dim 64, 96, 128 and 256, and 192 with values of 128");
   }
   if (sizes.kv_heads < 1 || sizes.heads % sizes.kv_heads != 0) {
     refuse("q's number of heads must be a multiple of k's");
@@ -105,10 +117,11 @@ HeadsTensor heads_tensor(const Tensor& tensor) {
   return heads;
 }
 
-Tensor empty_heads(const Tensor& tensor) {
-  const std::span<const std::int64_t> sizes = tensor.sizes();
-  const std::int64_t row = sizes[1] * sizes[3];
-  const std::array strides{std::max<std::int64_t>(sizes[2], 1) * row, sizes[3], row,
+Tensor empty_heads(const Tensor& tensor, std::int64_t columns) {
+  const std::span<const std::int64_t> from = tensor.sizes();
+  const std::array sizes{from[0], from[1], from[2], columns};
+  const std::int64_t row = sizes[1] * columns;
+  const std::array strides{std::max<std::int64_t>(sizes[2], 1) * row, columns, row,
                            std::int64_t{1}};
   return Tensor::empty_strided(sizes, strides, tensor.dtype(), tensor.device());
 }
@@ -157,6 +170,9 @@ PlanDescription attention_description(const char* op, const Tensor& q, const Hea
       {{"T", dtype_name(q.dtype())}, {"head_dim", std::to_string(sizes.head_dim)}},
       {{"heads", sizes.heads, sizes.heads}, {"kv_heads", sizes.kv_heads, sizes.kv_heads}},
       "q of shape " + shape_text(q)};
+  if (sizes.value_dim != sizes.head_dim) {
+    description.assignments.emplace_back("value_dim", std::to_string(sizes.value_dim));
+  }
   if (options.causal) description.assignments.emplace_back("causal", "true");
   if (options.is_capped()) description.assignments.emplace_back("capped", "true");
   if (options.is_windowed()) {

@@ -39,16 +39,25 @@ struct AttentionOptions {
 // second one; the others follow it.
 AttentionOptions take_options(StackValue scale, const StackValue* causal);
 
-// The sizes that all operators have. q is (batch, heads, queries, head_dim), and k and v are
-// (batch, kv_heads, keys, head_dim). Without a batch, q is (tokens, heads, head_dim).
+// The sizes that all operators have. q is (batch, heads, queries, head_dim), k is (batch, kv_heads,
+// keys, head_dim), and v is (batch, kv_heads, keys, value_dim). Without a batch, q is (tokens,
+// heads, head_dim).
 struct HeadSizes {
   std::int64_t heads = 0;
   std::int64_t kv_heads = 0;
   std::int64_t head_dim = 0;
+  std::int64_t value_dim = 0;
+};
+
+// Which values an operator takes.
+enum class Values {
+  as_wide_as_keys,
+  of_multi_head_latent_attention,  // also a value_dim of 128 with a head_dim of 192
 };
 
 // Checks dims, dtypes and devices of q, k and v. `dims` is 4, or 3 for packed sequences.
-HeadSizes check_heads(const Tensor& q, const Tensor& k, const Tensor& v, std::size_t dims);
+HeadSizes check_heads(const Tensor& q, const Tensor& k, const Tensor& v, std::size_t dims,
+                      Values values);
 
 // A tensor of 4 dims (batch, heads, rows, head_dim) or 3 dims (rows, heads, head_dim). It is copied
 // if its pointer or its strides are not those that kernels read: 16 bytes, multiples of 8 elements.
@@ -63,10 +72,10 @@ void* plain_data(const Tensor& tensor, const char* name, std::int32_t dtype,
 void* int_data(const Tensor& tensor, const char* name, std::span<const std::int64_t> sizes,
                const Tensor& q, Tensor& copy);
 
-// A new tensor of the shape of `tensor`, (batch, heads, rows, head_dim). Its rows have all heads
-// side by side, so that transposing it and joining the heads copies nothing. The fake kernels in
-// Python say the same.
-Tensor empty_heads(const Tensor& tensor);
+// A new tensor like `tensor`, which is (batch, heads, rows, head_dim), with heads of `columns`
+// elements. Its rows have all heads side by side, so that transposing it and joining the heads
+// copies nothing. The fake kernels in Python say the same.
+Tensor empty_heads(const Tensor& tensor, std::int64_t columns);
 
 // The words and the description of a plan. An operator adds its own sizes to both.
 PlanWords attention_words(const char* const* op, const Tensor& q, const HeadSizes& sizes,

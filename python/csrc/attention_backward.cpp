@@ -32,7 +32,7 @@ void attention_backward(StackValue* stack, std::uint64_t /*inputs*/, std::uint64
   const Tensor o = take_tensor(stack[4]);
   const Tensor lse = take_tensor(stack[5]);
   const AttentionOptions options{take_double(stack[6]), take_bool(stack[7])};
-  const HeadSizes sizes = check_heads(q, k, v, 4);
+  const HeadSizes sizes = check_heads(q, k, v, 4, Values::as_wide_as_keys);
   expect_gradient(sizes);
   expect_same(q, "q", o, "o");
   expect_same(q, "q", dout, "dout");
@@ -46,9 +46,9 @@ void attention_backward(StackValue* stack, std::uint64_t /*inputs*/, std::uint64
   Tensor lse_copy;
   void* const sums =
       plain_data(lse, "lse", torch_abi().aoti_torch_dtype_float32, q.sizes().first(3), q, lse_copy);
-  Tensor dq = empty_heads(q);
-  Tensor dk = empty_heads(k);
-  Tensor dv = empty_heads(v);
+  Tensor dq = empty_heads(q, sizes.head_dim);
+  Tensor dk = empty_heads(k, sizes.head_dim);
+  Tensor dv = empty_heads(v, sizes.head_dim);
   if (batch == 0 || rows == 0 || keys_count == 0 || sizes.heads == 0) {
     for (Tensor* const gradient : {&dq, &dk, &dv}) gradient->fill_with_zero();
   } else {

@@ -86,6 +86,32 @@ def test_attention_on_views() -> None:
         expect_right(OPS.attention(q, k, v, SCALE, True), reference(q, k, v, causal=True))
 
 
+def test_values_may_be_narrower_than_keys() -> None:
+    q, k, v = torch.randn(2, 4, 20, 192).bfloat16(), torch.randn(2, 2, 20, 192).bfloat16(), torch.randn(2, 2, 20, 128).bfloat16()
+    expected = reference(q, k, v, causal=True)
+    o = OPS.attention(q, k, v, SCALE, True)
+    expect_right(o, expected)
+    assert o.transpose(1, 2).is_contiguous()
+    torch.library.opcheck(OPS.attention, (q, k, v, SCALE, True), test_utils=("test_schema", "test_faketensor"))
+    by_rule = mt.attention(q, k, v, is_causal=True, scale=SCALE, enable_gqa=True, prefer="mgtune")
+    assert torch.equal(by_rule, o)
+    assert _attention.why_sdpa(q, k, v, None, 0.0, True, None, True, "mgtune") == ""
+    starts = torch.tensor([0, 5, 20], dtype=torch.int32)
+    tokens = [one[0].transpose(0, 1) for one in (q, k, v)]
+    varlen = OPS.attention_varlen(*tokens, starts, starts, 15, 15, SCALE, True)
+    part = [one[5:20].transpose(0, 1)[None] for one in tokens]
+    expect_right(varlen[5:20], reference(*part, causal=True)[0].transpose(0, 1))
+    # Few queries do not run attention_decode, which has no such kernels.
+    last = mt.attention(q[:, :, -1:], k, v, scale=SCALE, enable_gqa=True, prefer="mgtune")
+    expect_right(last, reference(q[:, :, -1:], k, v))
+    with pytest.raises(ValueError, match="k has.*v has"):
+        OPS.attention(q, k, v[..., :64], SCALE)
+    with pytest.raises(ValueError, match="k has.*v has"):
+        OPS.attention_decode(q[:, :, :1], k, v, torch.full((2,), 20, dtype=torch.int32), SCALE)
+    with pytest.raises(ValueError, match="192 with values of 128"):
+        OPS.attention(q, k, k, SCALE)
+
+
 def packed() -> tuple[torch.Tensor, ...]:
     starts = torch.tensor([0, 5, 5, 20], dtype=torch.int32)
     q, k, v = (torch.randn(20, count, 64).bfloat16() for count in (4, 2, 2))

@@ -13,11 +13,12 @@
 //     rows.multiply_v(p, v_tile);                O += P V
 //   rows.o(i, j, r), rows.sum(i, r), ...         the results at the end
 //
-// V has these constants: T (half or bfloat16); kRowTiles tiles of 16 rows, kKeyTiles of 8 keys and
-// kDimTiles of 8 columns; kHeadDim, kRowBytes; kQInRegisters; kSumByMma (the sums of P are products
-// with ones); kLazyRescale (O follows a maximum only if it rises by more than 2^8); kCausal,
-// kWindowed, kCapped; kLse (keeps a second sum, of P before it is rounded). Q and the tiles lie in
-// shared memory as <mg/swizzle.cuh> describes. All lanes of a warp call every function together.
+// V has these constants: T (half or bfloat16); kRowTiles tiles of 16 rows, kKeyTiles of 8 keys;
+// kHeadDim columns of Q and K, whose rows have kRowBytes; kDimTiles tiles of 8 columns of V and O,
+// whose rows have kValueRowBytes; kQInRegisters; kSumByMma (the sums of P are products with ones);
+// kLazyRescale (O follows a maximum only if it rises by more than 2^8); kCausal, kWindowed,
+// kCapped; kLse (keeps a second sum, of P before it is rounded). Q and the tiles lie in shared
+// memory as <mg/swizzle.cuh> describes. All lanes of a warp call every function together.
 // Numerics: products are exact, sums are fp32, P is rounded to T. A row that saw no key has a sum
 // of 0.
 
@@ -57,8 +58,9 @@ class AttentionRows {
         // ldmatrix takes one address from each lane. For Q and V, one half of the lanes gives the
         // addresses of the left pieces and the other half those of the right pieces. For K the
         // halves are the upper and the lower rows.
-        across_(lane_ % 16u, lane_ / 16u),
-        down_(lane_ / 16u * 8u + lane_ % 8u, lane_ / 8u % 2u),
+        of_q_(lane_ % 16u, lane_ / 16u),
+        of_k_(lane_ / 16u * 8u + lane_ % 8u, lane_ / 8u % 2u),
+        of_v_(lane_ % 16u, lane_ / 16u),
         q_(reinterpret_cast<const unsigned char*>(q)),
         factor_(V::kCapped ? 1.0f : scaling.scale * kLog2E) {
 #pragma unroll
@@ -101,13 +103,13 @@ class AttentionRows {
     if constexpr (!V::kQInRegisters) load_q(0, of_q[0]);
 #pragma unroll
     for (int n = 0; n < kAhead; ++n) {
-      ldmatrix_x4(of_k[n], k + down_.offset(n % kPairs * 16, n / kPairs));
+      ldmatrix_x4(of_k[n], k + of_k_.offset(n % kPairs * 16, n / kPairs));
     }
 #pragma unroll
     for (int n = 0; n < kLoads; ++n) {
       const int step = n / kPairs, pair = n % kPairs, next = n + kAhead;
       if (next < kLoads) {
-        ldmatrix_x4(of_k[next % (kAhead + 1)], k + down_.offset(next % kPairs * 16, next / kPairs));
+        ldmatrix_x4(of_k[next % (kAhead + 1)], k + of_k_.offset(next % kPairs * 16, next / kPairs));
       }
       if (!V::kQInRegisters && pair == 0 && step + 1 < kSteps) {
         load_q(step + 1, of_q[(step + 1) % 2]);
@@ -221,14 +223,14 @@ class AttentionRows {
     u32 of_v[kAhead + 1][4];
 #pragma unroll
     for (int n = 0; n < kAhead; ++n) {
-      ldmatrix_x4_transposed(of_v[n], v + across_.offset(n / kPairs * 16, n % kPairs));
+      ldmatrix_x4_transposed(of_v[n], v + of_v_.offset(n / kPairs * 16, n % kPairs));
     }
 #pragma unroll
     for (int n = 0; n < kLoads; ++n) {
       const int step = n / kPairs, pair = n % kPairs, next = n + kAhead;
       if (next < kLoads) {
         ldmatrix_x4_transposed(of_v[next % (kAhead + 1)],
-                               v + across_.offset(next / kPairs * 16, next % kPairs));
+                               v + of_v_.offset(next / kPairs * 16, next % kPairs));
       }
 #pragma unroll
       for (int i = 0; i < V::kRowTiles; ++i) {
@@ -263,7 +265,7 @@ class AttentionRows {
   __device__ __forceinline__ void load_q(int step, u32 (&of_q)[V::kRowTiles][4]) const {
 #pragma unroll
     for (int i = 0; i < V::kRowTiles; ++i) {
-      ldmatrix_x4(of_q[i], q_ + across_.offset(16 * i, step));
+      ldmatrix_x4(of_q[i], q_ + of_q_.offset(16 * i, step));
     }
   }
 
@@ -286,7 +288,8 @@ class AttentionRows {
   }
 
   u32 lane_;
-  SwizzledLane<V::kRowBytes> across_, down_;
+  SwizzledLane<V::kRowBytes> of_q_, of_k_;
+  SwizzledLane<V::kValueRowBytes> of_v_;
   const unsigned char* q_;
   float factor_;  // turns scores into exponents of 2
   u32 q_registers_[V::kQInRegisters ? kSteps : 1][V::kRowTiles][4];

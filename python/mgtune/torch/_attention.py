@@ -17,6 +17,7 @@ from mgtune.torch._functions import autocast_changes, check_preference, needs_gr
 PREFERENCES = ("auto", "mgtune", "sdpa")
 _DTYPES = frozenset({torch.float16, torch.bfloat16})
 HEAD_DIMS = frozenset({64, 96, 128, 256})
+LATENT_DIMS = (192, 128)  # the head_dim and the narrower values of multi-head latent attention
 _MOST_QUERIES = 16  # of attention_decode
 
 _is_compiling = torch.compiler.is_compiling
@@ -51,10 +52,13 @@ def _why_kernels_cannot(
     if key.device != query.device or value.device != query.device:
         return "the arguments are on several devices"
     batch, heads, queries, head_dim = query.shape
-    if key.shape != value.shape or key.shape[0] != batch or key.shape[3] != head_dim:
+    if key.shape[:3] != value.shape[:3] or key.shape[0] != batch or key.shape[3] != head_dim:
         return "the shapes of the arguments differ"
-    if head_dim not in HEAD_DIMS:
-        return "there are kernels for a head_dim of 64, 96, 128 and 256"
+    is_latent = (head_dim, value.shape[3]) == LATENT_DIMS
+    if not is_latent and value.shape[3] != head_dim:
+        return "values are as wide as keys, or 128 with a head_dim of 192"
+    if not is_latent and head_dim not in HEAD_DIMS:
+        return "there are kernels for a head_dim of 64, 96, 128 and 256, and 192 with values of 128"
     if head_dim not in HEAD_DIMS_WITH_GRADIENT and needs_gradient(*tensors):
         return "there are kernels for gradients for a head_dim of 64 and 128"
     kv_heads, keys = key.shape[1], key.shape[2]
@@ -146,7 +150,10 @@ def run_kernel(
     result: Tensor
     has_gradient = needs_gradient(query, key, value)  # decoding has none
     if kv_lens is not None or (
-        query.shape[2] <= _MOST_QUERIES and not is_causal and not has_gradient
+        query.shape[2] <= _MOST_QUERIES
+        and not is_causal
+        and not has_gradient
+        and query.shape[3] in HEAD_DIMS
     ):
         run: Any = _decode_operator if _is_compiling() else _decode_kernel
         if kv_lens is None:
@@ -181,17 +188,19 @@ def attention(
     Args:
         query: shape (batch, heads, queries, head_dim).
         key, value: shape (batch, kv_heads, keys, head_dim). kv_heads is heads or, with enable_gqa, a
-            divisor of it; consecutive query heads share a head of keys.
+            divisor of it; consecutive query heads share a head of keys. value may have another
+            head_dim.
         attn_mask, dropout_p: as in PyTorch's function, which runs if there is one.
         is_causal: query i sees the keys up to key i.
         scale: None means 1 / sqrt(head_dim).
         enable_gqa: whether kv_heads may be less than heads.
         prefer: "auto", the rule above; "mgtune", mgtune's kernels wherever they compute the call: float16
-            or bfloat16, a head_dim of 64, 96, 128 or 256 (with a gradient 64 or 128), no mask or
-            dropout, and as many queries as keys if it is causal; "sdpa", PyTorch's attention.
+            or bfloat16, a head_dim of 64, 96, 128 or 256 (with a gradient 64 or 128), or of 192 with
+            values of 128, no mask or dropout, and as many queries as keys if it is causal; "sdpa",
+            PyTorch's attention.
 
     Returns:
-        A tensor of query's shape and dtype.
+        A tensor of query's dtype and shape, with the head_dim of value.
 
     Raises:
         ValueError: `prefer` is another word.

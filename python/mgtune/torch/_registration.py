@@ -116,10 +116,10 @@ def _gate_up_packed_with_products(x: Tensor, gate_up_weight: Tensor) -> tuple[Te
     return h, x.new_empty((*x.shape[:-1], gate_up_weight.shape[0]))
 
 
-def _rows_of_all_heads(q: Tensor) -> Tensor:
-    """An output of q's shape, (batch, heads, rows, head_dim), with the heads of a row side by side."""
+def _rows_of_all_heads(q: Tensor, columns: int | None = None) -> Tensor:
+    """An output like q, (batch, heads, rows, columns), with the heads of a row side by side."""
     batch, heads, rows, head_dim = q.shape
-    return q.new_empty((batch, rows, heads, head_dim)).transpose(1, 2)
+    return q.new_empty((batch, rows, heads, columns or head_dim)).transpose(1, 2)
 
 
 def _attention(
@@ -131,7 +131,7 @@ def _attention(
     window: int = -1,
     softcap: float = 0.0,
 ) -> Tensor:
-    return _rows_of_all_heads(q)
+    return _rows_of_all_heads(q, v.shape[-1])
 
 
 def _attention_with_lse(
@@ -143,7 +143,7 @@ def _attention_with_lse(
     window: int = -1,
     softcap: float = 0.0,
 ) -> tuple[Tensor, Tensor]:
-    return _rows_of_all_heads(q), q.new_empty(q.shape[:3], dtype=torch.float32)
+    return _rows_of_all_heads(q, v.shape[-1]), q.new_empty(q.shape[:3], dtype=torch.float32)
 
 
 def _attention_backward(
@@ -172,7 +172,7 @@ def _attention_varlen(
     window: int = -1,
     softcap: float = 0.0,
 ) -> Tensor:
-    return _contiguous_like(q)
+    return q.new_empty((*q.shape[:-1], v.shape[-1]))
 
 
 def _attention_decode(

@@ -21,8 +21,9 @@ REFERENCE_PROBLEM(SwigluReferenceProblem, long long rows = 0, hidden = 0, dy_str
                   long long gate_stride = 0, up_stride = 0, gate_up_stride = 0);
 
 REFERENCE_PROBLEM(VarlenReferenceProblem, long long sequences = 0, tokens_q = 0, heads = 0;
-                  long long kv_heads = 0, head_dim = 0, window = 0, q_ss = 0, q_sh = 0, k_ss = 0;
-                  long long k_sh = 0, v_ss = 0, v_sh = 0; float scale = 0, softcap = 0;
+                  long long kv_heads = 0, head_dim = 0, value_dim = 0, window = 0, q_ss = 0;
+                  long long q_sh = 0, k_ss = 0, k_sh = 0, v_ss = 0, v_sh = 0;
+                  float scale = 0, softcap = 0;
                   bool causal = false, windowed = false, capped = false);
 
 REFERENCE_PROBLEM(AttentionBackwardReferenceProblem, long long batch = 0, seq_q = 0, seq_k = 0;

@@ -33,13 +33,24 @@ TEST(AttentionFlags, HasEveryHeadDimension) {
                        "causal=true,T=bf16");
 }
 
+// As in prefill of multi-head latent attention.
+TEST(AttentionFlags, ValuesMayBeNarrowerThanKeys) {
+  expect_prefill_right({64, 32, 4, 1}, {{40, 70, 192, 2, 1, 2}},
+                       "value_dim=128,causal=true,lse=true,T=bf16");
+  expect_prefill_right({64, 64, 4, 3, false, true, "mma", "seldom", 1}, {{70, 150, 192}},
+                       "value_dim=128,T=f16");
+  expect_prefill_right({64, 32, 4, 1}, {{10, 40, 192, 2, 2}},
+                       "value_dim=128,q_ss=400,k_ss=392,v_ss=264,v_sh=128,o_ss=280,o_sh=136,T=f16");
+}
+
 TEST(AttentionFlags, SampleOfTheSpaceIsRight) {
   if (!in_long_lane(true, false)) GTEST_SKIP() << "in the long lane";
-  for (const int head_dim : {64, 96, 128, 256}) {
+  for (const int head_dim : {64, 96, 128, 192, 256}) {
+    const std::string value_dim = head_dim == 192 ? "value_dim=128," : "";
     prefill_check().expect_right(
-        {prefill_problem({40, 100, head_dim, 2, 1}, "causal=true,lse=true,T=bf16"),
-         prefill_problem({70, 40, head_dim}, "T=f16"),
-         prefill_problem({130, 150, head_dim}, "windowed=true,window=30,T=bf16")},
+        {prefill_problem({40, 100, head_dim, 2, 1}, value_dim + "causal=true,lse=true,T=bf16"),
+         prefill_problem({70, 40, head_dim}, value_dim + "T=f16"),
+         prefill_problem({130, 150, head_dim}, value_dim + "windowed=true,window=30,T=bf16")},
         12);
   }
 }

@@ -57,12 +57,13 @@ TEST(AttentionPrefill, StridesMayLeaveGaps) {
 }
 
 TEST(AttentionPrefillLadder, ServesEveryProblemFromAmpereOn) {
-  for (const int head_dim : {64, 96, 128, 256}) {
+  for (const int head_dim : {64, 96, 128, 192, 256}) {
+    const std::string value_dim = head_dim == 192 ? "value_dim=128," : "";
     for (const char* flags : {"", "causal=true,", "windowed=true,window=9,", "capped=true,"}) {
       for (const PrefillShape& shape :
            {PrefillShape{1, 1, head_dim}, PrefillShape{100000, 3, head_dim, 32, 1, 7}}) {
         for (const DeviceLimits& device : {kA100, kL4, kH200}) {
-          const std::string words = prefill_problem(shape, std::string(flags) + "T=bf16");
+          const std::string words = prefill_problem(shape, value_dim + flags + "T=bf16");
           EXPECT_NE(prefill_check().first_of_ladder(words, device), "none") << words;
         }
       }
@@ -95,10 +96,11 @@ TEST(AttentionPrefillLadder, TakesTheLargestTilesThatFitTwiceOnAnSm) {
 }
 
 TEST(AttentionPrefillSpace, StaysWhereASearchCanSeeIt) {
-  for (const int head_dim : {64, 96, 128, 256}) {
+  for (const int head_dim : {64, 96, 128, 192, 256}) {
+    const std::string value_dim = head_dim == 192 ? "value_dim=128," : "";
     for (const char* flags : {"", "causal=true,"}) {
       const auto count = prefill_check().count(
-          prefill_problem({4096, 4096, head_dim}, std::string(flags) + "T=bf16"), kH200);
+          prefill_problem({4096, 4096, head_dim}, value_dim + flags + "T=bf16"), kH200);
       EXPECT_GE(count, 20U) << head_dim << flags;
       EXPECT_LE(count, 1000U) << head_dim << flags;
       RecordProperty(std::string(flags) + std::to_string(head_dim), static_cast<int>(count));

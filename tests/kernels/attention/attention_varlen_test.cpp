@@ -31,13 +31,20 @@ TEST(AttentionVarlen, EqualsTheReference) {
          heads + "T=bf16"}}});
 }
 
+TEST(AttentionVarlen, ValuesMayBeNarrowerThanKeys) {
+  OperatorCheck("attention.varlen")
+      .expect_right({{MmaSync{64, 32, 4, 1}.text(),
+                      {"sequences=3,tokens_q=60,max_q=40,heads=2,kv_heads=1,head_dim=192,"
+                       "value_dim=128,causal=true,lse=true,T=bf16"}}});
+}
+
 // Four sequences: one without queries, one without keys, one token, more queries than keys.
 TEST(AttentionVarlen, EverySequenceSeesItsOwnKeysAlone) {
   constexpr int kSequences = 4, kHeads = 2, kHeadDim = 64, kTokensQ = 76, kTokensK = 46;
   const std::vector<double> q_starts = {0, 0, 5, 6, kTokensQ};
   const std::vector<double> k_starts = {0, 5, 5, 6, kTokensK};
   const std::string kernel =
-      "attention_varlen<__nv_bfloat16, 64, 64, 32, 4, 2, false, false, ROW_SUM::alu, "
+      "attention_varlen<__nv_bfloat16, 64, 64, 64, 32, 4, 2, false, false, ROW_SUM::alu, "
       "RESCALE::seldom, 2, 16, true, false, false, true>";
   const auto module = CpuModule::build("kernels/attention", "prefill.cu", {kernel});
   ASSERT_TRUE(module.ok()) << module.status().message();
@@ -86,6 +93,7 @@ TEST(AttentionVarlen, EverySequenceSeesItsOwnKeysAlone) {
                                        .heads = kHeads,
                                        .kv_heads = 1,
                                        .head_dim = kHeadDim,
+                                       .value_dim = kHeadDim,
                                        .q_ss = q_ss,
                                        .q_sh = sh,
                                        .k_ss = k_ss,
@@ -121,13 +129,14 @@ TEST(AttentionVarlen, EverySequenceSeesItsOwnKeysAlone) {
 
 TEST(AttentionVarlenLadder, ServesEveryHeadDimension) {
   const OperatorCheck check("attention.varlen");
-  for (const int head_dim : {64, 96, 128, 256}) {
-    for (const DeviceLimits& device : {kL4, kH200}) {
-      EXPECT_NE(check.first_of_ladder("sequences=9,tokens_q=4000,max_q=1000,heads=4,kv_heads=2,"
-                                      "causal=true,T=bf16,head_dim=" +
-                                          std::to_string(head_dim),
+  for (const char* dims : {"64", "96", "128", "192,value_dim=128", "256"}) {
+    for (const DeviceLimits& device : {kA100, kL4, kH200}) {
+      EXPECT_NE(check.first_of_ladder(std::string("sequences=9,tokens_q=4000,max_q=1000,heads=4,"
+                                                  "kv_heads=2,causal=true,T=bf16,head_dim=") +
+                                          dims,
                                       device),
-                "none");
+                "none")
+          << dims;
     }
   }
 }

@@ -73,6 +73,18 @@ TEST(AttentionWgmma, EveryHeadDimension) {
   expect_right({1, 80}, {{65, 170, 256}}, "lse=true,T=f16");
 }
 
+TEST(AttentionWgmma, ValuesMayBeNarrowerThanKeys) {
+  expect_right({2, 96, 2, true, "dynamic", 16}, {{130, 200, 192, 2}},
+               "value_dim=128,causal=true,lse=true,T=bf16");
+  hopper_check("attention.varlen")
+      .expect_right({{Wgmma{1, 64}.text(),
+                      {"sequences=3,tokens_q=100,max_q=60,heads=1,kv_heads=1,head_dim=192,"
+                       "value_dim=128,T=f16"}}});
+  EXPECT_THAT(prefill_check().first_of_ladder(
+                  prefill_problem({4096, 4096, 192}, "value_dim=128,T=bf16"), kH200),
+              ::testing::HasSubstr("wgmma CONSUMERS=2 BLOCK_N=128"));
+}
+
 TEST(AttentionWgmma, StridesMayLeaveGaps) {
   expect_right({1, 64}, {{10, 140, 64, 2, 2, 2}},
                "q_sb=2000,q_ss=160,q_sh=72,k_sb=32000,k_ss=184,k_sh=80,v_sb=39600,v_ss=240,v_sh=64,"
