@@ -103,14 +103,18 @@ __device__ __forceinline__ void attend(const Sequence<typename V::T>& at, int fi
   typename V::Copies copies;
   const TileCopier<V, V::kHeadDim> k(at.k, at.k_stride);
   const TileCopier<V, V::kValueDim> v(at.v, at.v_stride);
-  // Only tile 0 can have rows past the end. load() ignores tiles that do not exist.
-  const auto load_first = [&](const auto& matrix, T* to) {
-    matrix.template copy<V::kKeys, true>(copies, to, tiles.key(0), at.keys);
+  // Only tile 0 can have rows past the end. Tiles that do not exist are ignored.
+  const auto load_first_k = [&](T* to) {
+    k.template copy<V::kKeys, true>(copies, to, tiles.key(0), at.keys);
   };
-  const auto load = [&](const auto& matrix, int tile, T* to) {
-    if (tile < tiles.count) {
-      matrix.template copy<V::kKeys, false>(copies, to, tiles.key(tile), at.keys);
-    }
+  const auto load_first_v = [&](T* to) {
+    v.template copy<V::kKeys, true>(copies, to, tiles.key(0), at.keys);
+  };
+  const auto load_k = [&](int tile, T* to) {
+    if (tile < tiles.count) k.template copy<V::kKeys, false>(copies, to, tiles.key(tile), at.keys);
+  };
+  const auto load_v = [&](int tile, T* to) {
+    if (tile < tiles.count) v.template copy<V::kKeys, false>(copies, to, tiles.key(tile), at.keys);
   };
   const auto k_slot = [&](int slot) { return k_tiles + slot * kTileOfK; };
   const auto v_slot = [&](int slot) { return v_tiles + slot * kTileOfV; };
@@ -161,8 +165,8 @@ __device__ __forceinline__ void attend(const Sequence<typename V::T>& at, int fi
   if (tiles.count > 0) {
     TileCopier<V, V::kHeadDim>(at.q, at.q_stride)
         .template copy<V::kRows, true>(copies, q_tile, first_row, at.rows);
-    load_first(k, k_slot(V::kOverlap ? kStages - 1 : 0));
-    if (!V::kOverlap && kStages > 1) load_first(v, v_slot(0));
+    load_first_k(k_slot(V::kOverlap ? kStages - 1 : 0));
+    if (!V::kOverlap && kStages > 1) load_first_v(v_slot(0));
     copies.end_group();
   }
   if (tiles.count == 0) {
@@ -177,16 +181,16 @@ __device__ __forceinline__ void attend(const Sequence<typename V::T>& at, int fi
       copies.template wait<0>();
       __syncthreads();  // K has arrived, and the place of V is free.
       if (tile == 0) {
-        load_first(v, v_tiles);
+        load_first_v(v_tiles);
       } else {
-        load(v, tile, v_tiles);
+        load_v(tile, v_tiles);
       }
       copies.end_group();
       const bool is_seen = sees(tile);
       if (is_seen) rows.multiply_q(scores, k_tiles, nothing);
       copies.template wait<0>();
       __syncthreads();  // V has arrived, and the place of K is free.
-      load(k, tile + 1, k_tiles);
+      load_k(tile + 1, k_tiles);
       copies.end_group();
       if (!is_seen) continue;
       softmax(tile);
@@ -195,8 +199,8 @@ __device__ __forceinline__ void attend(const Sequence<typename V::T>& at, int fi
   } else if constexpr (!V::kOverlap) {
 #pragma unroll
     for (int tile = 1; tile < kStages - 1; ++tile) {
-      load(k, tile, k_slot(tile));
-      load(v, tile, v_slot(tile));
+      load_k(tile, k_slot(tile));
+      load_v(tile, v_slot(tile));
       copies.end_group();
     }
     if constexpr (V::kQInRegisters) {
@@ -209,8 +213,8 @@ __device__ __forceinline__ void attend(const Sequence<typename V::T>& at, int fi
       copies.template wait<kStages - 2>();
       __syncthreads();  // This tile has arrived, and the place of the tile before is free.
       const int free_slot = slot == 0 ? kStages - 1 : slot - 1;
-      load(k, tile + kStages - 1, k_slot(free_slot));
-      load(v, tile + kStages - 1, v_slot(free_slot));
+      load_k(tile + kStages - 1, k_slot(free_slot));
+      load_v(tile + kStages - 1, v_slot(free_slot));
       copies.end_group();
       if (sees(tile)) {
         rows.multiply_q(scores, k_slot(slot), nothing);
@@ -221,13 +225,13 @@ __device__ __forceinline__ void attend(const Sequence<typename V::T>& at, int fi
     }
   } else {
     // A slot holds V of one tile and K of the next tile.
-    load(k, 1, k_slot(0));
-    load_first(v, v_slot(0));
+    load_k(1, k_slot(0));
+    load_first_v(v_slot(0));
     copies.end_group();
 #pragma unroll
     for (int tile = 1; tile < kStages - 1; ++tile) {
-      load(k, tile + 1, k_slot(tile));
-      load(v, tile, v_slot(tile));
+      load_k(tile + 1, k_slot(tile));
+      load_v(tile, v_slot(tile));
       copies.end_group();
     }
     copies.template wait<kStages - 1>();
@@ -239,8 +243,8 @@ __device__ __forceinline__ void attend(const Sequence<typename V::T>& at, int fi
       copies.template wait<kStages - 2>();
       __syncthreads();
       const int free_slot = slot == 0 ? kStages - 1 : slot - 1;
-      load(k, tile + kStages, k_slot(free_slot));
-      load(v, tile + kStages - 1, v_slot(free_slot));
+      load_k(tile + kStages, k_slot(free_slot));
+      load_v(tile + kStages - 1, v_slot(free_slot));
       copies.end_group();
       cap_and_mask(tile);
       rows.follow_maximum(scores);
