@@ -30,14 +30,10 @@ struct Pass {
   static_assert(ROWS % (16 * WARPS) == 0 && COLUMNS % 32 == 0 && HEAD_DIM % 64 == 0,
                 "whole fragments");
 
-  // What TileCopier needs: the block copies kCopiedAtOnce rows in one pass.
-  static constexpr int kAcross = kDimTiles < 16 ? kDimTiles : 16;
-  static constexpr int kCopiedAtOnce = kThreads / kAcross;
-  template <int kTileRows>
-  static constexpr int kCopiesOf = (kTileRows + kCopiedAtOnce - 1) / kCopiedAtOnce*(kDimTiles /
-                                                                                    kAcross);
   // Two matrices, STAGES times two tiles, and a copy of figures with each.
-  using Copies = mg::AsyncCopies<2 * kCopiesOf<ROWS> + STAGES*(2 * kCopiesOf<COLUMNS> + 1)>;
+  using OneCopies = RowCopies<HEAD_DIM, kThreads>;
+  using Copies = mg::AsyncCopies<2 * OneCopies::template kPerThread<ROWS> +
+                                 STAGES*(2 * OneCopies::template kPerThread<COLUMNS> + 1)>;
 };
 
 // The distances between batches, rows and heads in elements.

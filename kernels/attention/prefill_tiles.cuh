@@ -19,6 +19,19 @@ using mg::maximum;
 using mg::minimum;
 using Scaling = mg::AttentionScaling;
 
+// How a block copies rows of kColumns elements in pieces of eight: kAcross threads copy one row,
+// and all threads kAtOnce rows at once.
+template <int kColumns, int kThreads>
+struct RowCopies {
+  static constexpr int kAcross = kColumns % 128 == 0 ? 16 : kColumns % 64 == 0 ? 8 : 4;
+  static constexpr int kAtOnce = kThreads / kAcross;
+  static constexpr int kPiecesPerRow = kColumns / 8 / kAcross;  // of a thread
+
+  // The pieces of a thread in a tile of so many rows.
+  template <int kRows>
+  static constexpr int kPerThread = kPiecesPerRow*((kRows + kAtOnce - 1) / kAtOnce);
+};
+
 // The constants of a variant.
 template <class T_, int HEAD_DIM, int VALUE_DIM, int BLOCK_M, int BLOCK_N, int WARPS, int STAGES,
           bool Q_IN_REGS, bool OVERLAP, ROW_SUM SUM, RESCALE SCALING, bool CAUSAL, bool WINDOWED,
@@ -41,19 +54,12 @@ struct Variant {
   static_assert(VALUE_DIM <= HEAD_DIM, "O fits where Q was");
   static_assert(!OVERLAP || STAGES > 1, "the next tile is there");
 
-  // The block copies a pass of rows at once, with kAcross threads per row.
-  template <int kColumns>
-  static constexpr int kAcross = kColumns % 128 == 0  ? 16
-                                 : kColumns % 64 == 0 ? 8
-                                                      : 4;
-  template <int kColumns>
-  static constexpr int kCopiedAtOnce = kThreads / kAcross<kColumns>;
-  template <int kTileRows, int kColumns>
-  static constexpr int kCopiesOf = (kTileRows + kCopiedAtOnce<kColumns> - 1) /
-                                   kCopiedAtOnce<kColumns>*(kColumns / 8 / kAcross<kColumns>);
+  using KeyCopies = RowCopies<HEAD_DIM, kThreads>;
+  using ValueCopies = RowCopies<VALUE_DIM, kThreads>;
+  static constexpr int kTileCopies =
+      KeyCopies::template kPerThread<BLOCK_N> + ValueCopies::template kPerThread<BLOCK_N>;
   using Copies =
-      mg::AsyncCopies<kCopiesOf<BLOCK_M, HEAD_DIM> +
-                      STAGES*(kCopiesOf<BLOCK_N, HEAD_DIM> + kCopiesOf<BLOCK_N, VALUE_DIM>)+1>;
+      mg::AsyncCopies<KeyCopies::template kPerThread<BLOCK_M> + STAGES * kTileCopies + 1>;
 };
 
 // One head of one sequence.
@@ -67,15 +73,15 @@ struct Sequence {
 };
 
 // Copies one thread's part of the tiles of a matrix with kColumns columns. The thread copies every
-// kCopiedAtOnce-th row. These rows are a fixed distance apart in swizzled shared memory too.
-template <class V, int kColumns>
+// kAtOnce-th row. These rows are a fixed distance apart in swizzled shared memory too.
+template <class V, int kColumns = V::kHeadDim>
 class TileCopier {
  public:
   using T = typename V::T;
 
   __device__ __forceinline__ TileCopier(const T* matrix, mg::i64 stride)
-      : first_row_(static_cast<int>(threadIdx.x) / kAcross),
-        first_piece_(static_cast<int>(threadIdx.x) % kAcross),
+      : first_row_(static_cast<int>(threadIdx.x) / Shape::kAcross),
+        first_piece_(static_cast<int>(threadIdx.x) % Shape::kAcross),
         stride_(stride),
         from_(matrix + first_row_ * stride + first_piece_ * 8) {}
 
@@ -86,10 +92,10 @@ class TileCopier {
     const T* from = from_ + row * stride_;
     auto* const to = reinterpret_cast<unsigned char*>(tile);
 #pragma unroll
-    for (int start = 0; start < kRows; start += kCopiedAtOnce) {
-      if (kRows % kCopiedAtOnce != 0 && start + first_row_ >= kRows) break;
+    for (int start = 0; start < kRows; start += Shape::kAtOnce) {
+      if (kRows % Shape::kAtOnce != 0 && start + first_row_ >= kRows) break;
 #pragma unroll
-      for (int across = 0; across < kColumns / 8; across += kAcross) {
+      for (int across = 0; across < kColumns / 8; across += Shape::kAcross) {
         const auto place =
             to + mg::swizzled<kColumns * 2>(static_cast<mg::u32>(start + first_row_),
                                             static_cast<mg::u32>(across + first_piece_));
@@ -100,13 +106,12 @@ class TileCopier {
           copies.template copy<16>(place, from + across * 8);
         }
       }
-      from += kCopiedAtOnce * stride_;
+      from += Shape::kAtOnce * stride_;
     }
   }
 
  private:
-  static constexpr int kAcross = V::template kAcross<kColumns>;
-  static constexpr int kCopiedAtOnce = V::template kCopiedAtOnce<kColumns>;
+  using Shape = RowCopies<kColumns, V::kThreads>;
 
   int first_row_, first_piece_;
   mg::i64 stride_;

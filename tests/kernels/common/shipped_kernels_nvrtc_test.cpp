@@ -71,7 +71,9 @@ const std::vector<std::string> kMoreBackward = {
 const std::vector<std::string> kMorePrefill = {
     "batch=1,seq_q=9,seq_k=9,heads=1,kv_heads=1,head_dim=96,lse=true",
     "batch=1,seq_q=9,seq_k=9,heads=1,kv_heads=1,head_dim=256,causal=true,windowed=true,capped=true",
-    "batch=1,seq_q=9,seq_k=9,heads=1,kv_heads=1,head_dim=64,windowed=true"};
+    "batch=1,seq_q=9,seq_k=9,heads=1,kv_heads=1,head_dim=64,windowed=true",
+    "batch=1,seq_q=300,seq_k=300,heads=1,kv_heads=1,head_dim=192,value_dim=128,causal=true,"
+    "lse=true"};
 const std::vector<std::string> kMoreAttentionBackward = {
     "batch=1,seq_q=9,seq_k=9,heads=2,kv_heads=1,head_dim=128,causal=true",
     "batch=1,seq_q=9,seq_k=9,heads=2,kv_heads=1,head_dim=64"};
@@ -80,6 +82,7 @@ const std::vector<std::string> kMoreVarlen = {
     "sequences=2,tokens_q=9,max_q=9,heads=1,kv_heads=1,head_dim=64,causal=true",
     "sequences=2,tokens_q=300,max_q=200,heads=1,kv_heads=1,head_dim=64",
     "sequences=2,tokens_q=300,max_q=200,heads=1,kv_heads=1,head_dim=96",
+    "sequences=2,tokens_q=300,max_q=200,heads=1,kv_heads=1,head_dim=192,value_dim=128",
     "sequences=2,tokens_q=9,max_q=9,heads=1,kv_heads=1,head_dim=96,causal=true,windowed=true",
     "sequences=2,tokens_q=9,max_q=9,heads=1,kv_heads=1,head_dim=256,capped=true"};
 const std::vector<std::string> kMoreDecode = {
