@@ -86,43 +86,12 @@
 //            rounded once. lse must be that of the same q, k, scale and mask. The parameters fix
 //            the order of all sums.
 
-#include <mg/math.cuh>
-#include <mg/reduce.cuh>
 #include <mg/types.cuh>
-#include <mg/vec.cuh>
 
+#include "backward_figures.cuh"
 #include "backward_rows.cuh"
 #include "backward_tiles.cuh"
 #include "prefill_tiles.cuh"
-
-// Pass 1. The workspace has padded_q figures per head, and HEAD_DIM / 8 threads compute one of
-// them.
-template <class T, int HEAD_DIM, int THREADS>
-__global__ void __launch_bounds__(THREADS)
-    attention_backward_rows(const T* o, const T* dout, const float* lse, float* lse2, float* delta,
-                            mg::i64 count, int seq_q, int padded_q, int heads, mg::i64 o_sb,
-                            mg::i64 o_ss, mg::i64 o_sh, mg::i64 dout_sb, mg::i64 dout_ss,
-                            mg::i64 dout_sh) {
-  constexpr int kLanes = HEAD_DIM / 8;
-  const mg::i64 index = mg::i64{blockIdx.x} * (THREADS / kLanes) + threadIdx.x / kLanes;
-  const int row = static_cast<int>(index % padded_q), lane = static_cast<int>(threadIdx.x) % kLanes;
-  const mg::i64 head_index = index / padded_q, b = head_index / heads, head = head_index % heads;
-  const bool is_there = index < count && row < seq_q;
-  float sum = 0.0f;
-  if (is_there) {
-    float left[8], right[8];
-    mg::to_floats(mg::load<8>(o + b * o_sb + row * o_ss + head * o_sh + lane * 8), left);
-    mg::to_floats(mg::load<8>(dout + b * dout_sb + row * dout_ss + head * dout_sh + lane * 8),
-                  right);
-#pragma unroll
-    for (int i = 0; i < 8; ++i) sum += left[i] * right[i];
-  }
-  sum = mg::sum_of_lanes<kLanes>(sum);
-  if (lane != 0 || index >= count) return;
-  const float logarithm = is_there ? lse[head_index * seq_q + row] : -mg::infinity();
-  lse2[index] = logarithm == -mg::infinity() ? mg::infinity() : logarithm * mg::kLog2E;
-  delta[index] = sum;
-}
 
 // Pass 2.
 template <class T, int HEAD_DIM, int KEYS, int QUERIES, int WARPS, int STAGES, bool IN_REGS,

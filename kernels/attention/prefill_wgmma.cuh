@@ -10,10 +10,9 @@
 #include <mg/group_sum.cuh>
 #include <mg/math.cuh>
 #include <mg/panel_tile.cuh>
-#include <mg/quad_transpose.cuh>
+#include <mg/store_row.cuh>
 #include <mg/tensor_copy.cuh>
 #include <mg/types.cuh>
-#include <mg/vec.cuh>
 #include <mg/warpgroup.cuh>
 #include <mg/wgmma.cuh>
 
@@ -207,7 +206,7 @@ class WarpgroupRows {
     for (int i = 0; i < V::kValueDim / 2; ++i) o_[i] *= shrink_[i % 4 / 2];
   }
 
-  // Stores O and lse. Lane i of a quad stores 16 bytes, columns [8 * i, 8 * i + 8) of each 32.
+  // Stores O and lse.
   __device__ __forceinline__ void write(const Job<T>& job) {
     const int lane = static_cast<int>(threadIdx.x % 32u);
 #pragma unroll
@@ -218,21 +217,7 @@ class WarpgroupRows {
       if (V::kLse && lane % 4 == 0 && row < job.rows) {
         job.lse[row] = sum == 0.0f ? -mg::infinity() : max_[r] * factor_ * mg::kLn2 + logf(sum);
       }
-#pragma unroll
-      for (int block = 0; block < V::kValueDim / 32; ++block) {
-        mg::u32 words[4];
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          const float* const two = o_ + 16 * block + 4 * i + 2 * r;
-          words[i] = mg::pack<T>(two[0] * share, two[1] * share);
-        }
-        mg::transpose_in_quad(words);
-        if (row < job.rows) {
-          mg::Vec<T, 8> eight;
-          memcpy(&eight, words, sizeof(eight));
-          mg::store<8>(job.o + row * job.o_stride + 32 * block + lane % 4 * 8, eight);
-        }
-      }
+      mg::store_row<T, V::kValueDim>(o_, r, share, job.o + row * job.o_stride, row < job.rows);
     }
   }
 

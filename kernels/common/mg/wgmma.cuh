@@ -12,6 +12,9 @@
 //   mg::wgmma_wait<1>();                       likewise, while d goes on being written
 //
 // The last argument of wgmma() says whether the product is added to d; without it d is overwritten.
+// mg::forget(d), before the fence of such a product, says that nobody needs the values of d any
+// more. Without it they keep their registers until then, because the instruction names d as an
+// operand that it reads.
 // An operand is one of:
 //   mg::k_major<Tile>(tile, row, step)   rows [row, row + 64 or N) of the tile; k is its columns
 //                                        [16 * step, 16 * step + 16)
@@ -48,6 +51,8 @@ namespace mg {
 #if defined(MGTUNE_CPU_DEVICE)
 
 inline void publish_to_wgmma() {}
+template <int kCount>
+void forget(float (&)[kCount]) {}
 template <class... Arrays>
 void wgmma_fence(Arrays&...) {}
 inline void wgmma_commit() {}
@@ -153,6 +158,12 @@ template <int kCount>
 __device__ __forceinline__ void keep_in_place(u32 (&a)[kCount]) {
 #pragma unroll
   for (int i = 0; i < kCount; ++i) asm volatile("" : "+r"(a[i])::"memory");
+}
+
+template <int kCount>
+__device__ __forceinline__ void forget(float (&d)[kCount]) {
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) asm volatile("" : "=f"(d[i]));
 }
 
 template <class... Arrays>

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/helpers/environment_variable.h"
 #include "tests/helpers/kernels/operator_check.h"
 
 namespace mgtune {
@@ -60,5 +61,31 @@ inline void expect_prefill_right(const MmaSync& variant, const std::vector<Prefi
                                  const std::string& more) {
   prefill_check().expect_right({{variant.text(), prefill_problems(shapes, more)}});
 }
+
+// The same for the gradients. The device has the shared memory of Hopper, and says 9.0.
+inline OperatorCheck& backward_check() {
+  const Variable capability("MGTUNE_CPU_COMPUTE_CAPABILITY", "90");
+  static OperatorCheck check("attention.backward");
+  return check;
+}
+
+inline void expect_backward_right(const std::string& variant,
+                                  const std::vector<PrefillShape>& shapes,
+                                  const std::string& more) {
+  backward_check().expect_right({{variant, prefill_problems(shapes, more)}});
+}
+
+// Gaps between batches, rows and heads of all tensors of 10 queries, 40 keys, 2 heads of 64 and 2
+// batches.
+inline constexpr char kBackwardGaps[] =
+    "q_sb=2000,q_ss=160,q_sh=72,k_sb=8000,k_ss=184,k_sh=80,v_sb=9600,v_ss=240,v_sh=64,"
+    "o_sb=1600,o_ss=136,o_sh=64,dout_sb=1800,dout_ss=144,dout_sh=80,dq_sb=1640,dq_ss=152,"
+    "dq_sh=72,dk_sb=6400,dk_ss=160,dk_sh=80,dv_sb=5600,dv_ss=136,dv_sh=72,T=f16";
+
+// The same tensors with the heads before the rows, for one batch.
+inline constexpr char kBackwardHeadsFirst[] =
+    "q_ss=64,q_sh=640,k_ss=64,k_sh=2560,v_ss=64,v_sh=2560,o_ss=64,o_sh=640,"
+    "dout_ss=64,dout_sh=640,dq_ss=64,dq_sh=640,dk_ss=64,dk_sh=2560,dv_ss=64,"
+    "dv_sh=2560,T=bf16";
 
 }  // namespace mgtune

@@ -1,5 +1,5 @@
-// attention.backward where it goes wrong: logits of 1e4, one value everywhere, NaN next to what is
-// read, rows that see nothing, a workspace of NaN, the same bits again.
+// Both designs of attention.backward where they go wrong: logits of 1e4, one value everywhere, NaN
+// next to what is read, rows that see nothing, a workspace of NaN, the same bits again.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -87,35 +87,75 @@ void expect_near(const std::vector<double>& actual, const std::vector<double>& e
 
 double other_wave(int row, int column) { return std::cos(0.61 * row + 0.7 * column * row); }
 
-class AttentionBackwardNumerics : public testing::TestWithParam<const char*> {
+struct BackwardKernels {
+  bool is_wgmma;
+  const char* type;
+
+  const char* source() const { return is_wgmma ? "backward_wgmma.cu" : "backward.cu"; }
+
+  // mma_sync has 64 own rows, tiles of 32 and two stages; wgmma has 128, tiles of 64 and two
+  // stages.
+  std::string kernel(const std::string& pass, bool causal) const {
+    const std::string arguments = "<" + std::string(type) + ", 64, ";
+    const std::string begin = "attention_backward_" + pass, end = causal ? "true>" : "false>";
+    if (pass == "rows") return begin + arguments + "256>";
+    if (is_wgmma) return begin + "_wgmma" + arguments + "2, 64, 2, SCHEDULE::dynamic, 1, " + end;
+    return begin + arguments + "64, 32, 4, 2, false, 1, " + end;
+  }
+};
+
+class AttentionBackwardNumerics : public testing::TestWithParam<BackwardKernels> {
  protected:
   static void SetUpTestSuite() {
-    std::vector<std::string> kernels;
-    for (const char* type : {"__half", "__nv_bfloat16"}) {
-      kernels.push_back(kernel(type, "rows", true));
-      for (const bool causal : {false, true}) {
-        for (const char* pass : {"dkv", "dq"}) kernels.push_back(kernel(type, pass, causal));
+    for (const bool is_wgmma : {false, true}) {
+      std::vector<std::string> kernels;
+      for (const char* type : {"__half", "__nv_bfloat16"}) {
+        const BackwardKernels of{is_wgmma, type};
+        kernels.push_back(of.kernel("rows", true));
+        for (const bool causal : {false, true}) {
+          for (const char* pass : {"dkv", "dq"}) kernels.push_back(of.kernel(pass, causal));
+        }
       }
+      const char* const source = BackwardKernels{is_wgmma, ""}.source();
+      modules_[is_wgmma ? 1 : 0] =
+          new CpuModule(CpuModule::build("kernels/attention", source, kernels).value());
     }
-    module_ = new CpuModule(CpuModule::build("kernels/attention", "backward.cu", kernels).value());
   }
-  static void TearDownTestSuite() { delete std::exchange(module_, nullptr); }
+  static void TearDownTestSuite() {
+    for (CpuModule*& module : modules_) delete std::exchange(module, nullptr);
+  }
 
-  static DType dtype() { return std::string(GetParam()) == "__half" ? DType::f16 : DType::bf16; }
+  static const CpuModule& module() { return *modules_[GetParam().is_wgmma ? 1 : 0]; }
+  static std::string kernel(const std::string& pass, bool causal) {
+    return GetParam().kernel(pass, causal);
+  }
+  static DType dtype() {
+    return std::string(GetParam().type) == "__half" ? DType::f16 : DType::bf16;
+  }
   static double rounding() { return dtype() == DType::f16 ? 0x1p-11 : 0x1p-8; }
 
-  // 64 own rows, tiles of 32 and two stages.
-  static std::string kernel(const std::string& type, const std::string& pass, bool causal) {
-    const std::string begin = "attention_backward_" + pass + "<" + type + ", 64, ";
-    if (pass == "rows") return begin + "256>";
-    return begin + "64, 32, 4, 2, false, 1, " + (causal ? "true>" : "false>");
+  // The map of `rows` rows of a matrix of the head, of which a copy moves `box`.
+  static EncodedTensorMap map_of(const DeviceTensor& matrix, int rows, std::uint32_t box) {
+    constexpr std::uint64_t kDim = AttentionHead::kDim;
+    const auto extent = static_cast<std::uint64_t>(rows), bytes = extent * kDim * 2;
+    const TensorMapRequest request{matrix.data(),
+                                   dtype(),
+                                   5,
+                                   {kDim, extent, 1, 1, 1},
+                                   {kDim * 2, kDim * 2, bytes, bytes},
+                                   {kDim, box, 1, 1, 1},
+                                   TensorMap::Swizzle::bytes_128,
+                                   TensorMap::L2::none};
+    EncodedTensorMap map;
+    EXPECT_TRUE(module().device().encode_tensor_map(request, map).ok());
+    return map;
   }
 
   // What the kernels make of the head. Behind the last row of each matrix lie 64 rows of NaN, and
   // the workspace is NaN.
   static HeadGradients run(const AttentionHead& head, const AttentionHead::Element& dout,
                            bool causal = true) {
-    Device& device = module_->device();
+    Device& device = module().device();
     const auto upload = [&](int rows, const AttentionHead::Element& element) {
       return DeviceTensor::upload(device, dtype(), attention_rows(rows, element)).value();
     };
@@ -143,21 +183,40 @@ class AttentionBackwardNumerics : public testing::TestWithParam<const char*> {
     const auto blocks = [](int rows, int size) {
       return static_cast<std::uint32_t>((rows + size - 1) / size);
     };
-    expect_ok(module_->launch(kernel(GetParam(), "rows", causal), blocks(padded, 32), 256, o.data(),
+    expect_ok(module().launch(kernel("rows", causal), blocks(padded, 32), 256, o.data(),
                               gradient.data(), lse.data(), lse2.data(), delta.data(),
                               std::int64_t{padded}, queries, padded, one, of_q, row, row, of_q, row,
                               row));
-    constexpr std::uint32_t kShared = 2 * (64 + 2 * 32) * 64 * 2 + 8 * 2 * 32;
-    expect_ok(module_->launch_with_shared(
-        kernel(GetParam(), "dkv", causal), blocks(keys, 64), 128, kShared, q.data(), k.data(),
-        v.data(), gradient.data(), lse2.data(), delta.data(), dk.data(), dv.data(), head.scale, one,
-        queries, keys, padded, one, one, of_q, row, row, of_k, row, row, of_k, row, row, of_q, row,
-        row, of_k, row, row, of_k, row, row));
-    expect_ok(module_->launch_with_shared(
-        kernel(GetParam(), "dq", causal), blocks(queries, 64), 128, kShared, q.data(), k.data(),
-        v.data(), gradient.data(), lse2.data(), delta.data(), dq.data(), head.scale, one, queries,
-        keys, padded, one, one, of_q, row, row, of_k, row, row, of_k, row, row, of_q, row, row,
-        of_q, row, row));
+    if (GetParam().is_wgmma) {
+      constexpr std::uint32_t kTiles = 2 * (128 + 2 * 64) * 64 * 2, kFigures = 8 * 2 * 64;
+      const auto counter = DeviceTensor::upload(device, DType::i32, {0}).value();
+      // One block does all jobs.
+      const auto launch = [&](const char* pass, std::uint32_t shared, const auto&... args) {
+        const void* pointers[] = {&args...};
+        expect_ok(module().launch_with(kernel(pass, causal), 1, 384, shared,
+                                       const_cast<void* const*>(pointers)));
+      };
+      const auto jobs = [](int rows) { return std::int32_t{(rows + 127) / 128}; };
+      launch("dkv", kTiles + kFigures, map_of(q, queries, 64), map_of(k, keys, 128),
+             map_of(v, keys, 128), map_of(gradient, queries, 64), lse2.data(), delta.data(),
+             dk.data(), dv.data(), counter.data(), jobs(keys), head.scale, one, queries, keys,
+             padded, one, one, one, of_k, row, row, of_k, row, row);
+      launch("dq", kTiles, map_of(q, queries, 128), map_of(k, keys, 64), map_of(v, keys, 64),
+             map_of(gradient, queries, 128), lse2.data(), delta.data(), dq.data(), counter.data(),
+             jobs(queries), head.scale, one, queries, keys, padded, one, one, one, of_q, row, row);
+    } else {
+      constexpr std::uint32_t kShared = 2 * (64 + 2 * 32) * 64 * 2 + 8 * 2 * 32;
+      expect_ok(module().launch_with_shared(
+          kernel("dkv", causal), blocks(keys, 64), 128, kShared, q.data(), k.data(), v.data(),
+          gradient.data(), lse2.data(), delta.data(), dk.data(), dv.data(), head.scale, one,
+          queries, keys, padded, one, one, of_q, row, row, of_k, row, row, of_k, row, row, of_q,
+          row, row, of_k, row, row, of_k, row, row));
+      expect_ok(module().launch_with_shared(
+          kernel("dq", causal), blocks(queries, 64), 128, kShared, q.data(), k.data(), v.data(),
+          gradient.data(), lse2.data(), delta.data(), dq.data(), head.scale, one, queries, keys,
+          padded, one, one, of_q, row, row, of_k, row, row, of_k, row, row, of_q, row, row, of_q,
+          row, row));
+    }
     return {dq.download().value(), dk.download().value(), dv.download().value()};
   }
 
@@ -172,7 +231,7 @@ class AttentionBackwardNumerics : public testing::TestWithParam<const char*> {
     expect_near(out.dv, exact.values.dv, exact.sizes.dv, error);
   }
 
-  static inline CpuModule* module_ = nullptr;
+  static inline CpuModule* modules_[2] = {nullptr, nullptr};
 };
 
 TEST_P(AttentionBackwardNumerics, NothingBehindTheRowsIsRead) {
@@ -239,17 +298,24 @@ TEST_P(AttentionBackwardNumerics, TheSameBitsComeAgain) {
   const AttentionHead head{70, 130, wave, wave, other_wave, 1.5F};
   const HeadGradients once = run(head, other_wave);
   for (const auto kind : {ThreadOrder::Kind::reversed, ThreadOrder::Kind::shuffled}) {
-    ASSERT_TRUE(module_->device().set_thread_order({kind, 3}).ok());
+    ASSERT_TRUE(module().device().set_thread_order({kind, 3}).ok());
     const HeadGradients again = run(head, other_wave);
     EXPECT_EQ(again.dq, once.dq);
     EXPECT_EQ(again.dk, once.dk);
     EXPECT_EQ(again.dv, once.dv);
   }
-  ASSERT_TRUE(module_->device().set_thread_order({}).ok());
+  ASSERT_TRUE(module().device().set_thread_order({}).ok());
 }
 
-INSTANTIATE_TEST_SUITE_P(EachType, AttentionBackwardNumerics,
-                         testing::Values("__half", "__nv_bfloat16"), attention_type_name);
+INSTANTIATE_TEST_SUITE_P(EachDesignAndType, AttentionBackwardNumerics,
+                         testing::Values(BackwardKernels{false, "__half"},
+                                         BackwardKernels{false, "__nv_bfloat16"},
+                                         BackwardKernels{true, "__half"},
+                                         BackwardKernels{true, "__nv_bfloat16"}),
+                         [](const auto& tested) {
+                           return std::string(tested.param.is_wgmma ? "wgmma" : "mma_sync") +
+                                  (std::string(tested.param.type) == "__half" ? "_f16" : "_bf16");
+                         });
 
 }  // namespace
 }  // namespace mgtune
