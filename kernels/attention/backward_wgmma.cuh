@@ -162,7 +162,8 @@ class GradientConsumer {
         ring_.advance();
         continue;
       }
-      const int slot = ring_.slot();
+      // wgmma takes descriptors of operands from registers of the warp.
+      const int slot = mg::warp_uniform(ring_.slot());
       if constexpr (V::kOwnsKeys) mg::wgmma_wait<1>();  // P is free.
       gradients_.issue_logits(memory_, slot);
       gradients_.issue_dp(memory_, slot);

@@ -22,13 +22,18 @@
 
 namespace mg {
 
-// The same for all threads of a warp, and the compiler knows it.
-__device__ __forceinline__ int warpgroup() {
+// Returns `value`, which all threads of a warp have in common. The compiler knows that of the
+// result: what follows from it is computed once per warp, in registers of the warp.
+__device__ __forceinline__ int warp_uniform(int value) {
 #if defined(MGTUNE_CPU_DEVICE)
-  return static_cast<int>(threadIdx.x / 128u);
+  return value;
 #else
-  return static_cast<int>(__shfl_sync(0xffffffffu, threadIdx.x / 128u, 0));
+  return __shfl_sync(0xffffffffu, value, 0);
 #endif
+}
+
+__device__ __forceinline__ int warpgroup() {
+  return warp_uniform(static_cast<int>(threadIdx.x / 128u));
 }
 
 template <int kRegisters>
