@@ -306,7 +306,21 @@ CREATE TABLE metrics (
 ) STRICT;
 )sql";
 
-constexpr std::array kWrittenOut = {kVersion1, kVersion2, kVersion3, kVersion4, kVersion5};
+// Only columns of fields.
+constexpr std::string_view kVersion6;
+
+// What a program asks for when it makes a plan is found by an index: the picks of a kind by their
+// size, and the failures.
+constexpr std::string_view kVersion7 = R"sql(
+ALTER TABLE tuned ADD COLUMN kind TEXT NOT NULL DEFAULT '';
+ALTER TABLE tuned ADD COLUMN size REAL NOT NULL DEFAULT 0;
+CREATE INDEX tuned_by_kind ON tuned (kind, size);
+CREATE INDEX outcomes_that_failed ON outcomes (variant)
+  WHERE outcome IN ('wrong', 'crashed', 'timeout', 'launch_failed');
+)sql";
+
+constexpr std::array kWrittenOut = {kVersion1, kVersion2, kVersion3, kVersion4,
+                                    kVersion5, kVersion6, kVersion7};
 
 // The step to a version has the SQL that is written out above, if there is any, and adds the
 // columns of the fields that this version added to records.

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "database/database.h"
-#include "database/read_picks.h"
+#include "database/pick_queries.h"
 #include "database/row.h"
 #include "store/copy_times.h"
 #include "store/store.h"

@@ -182,7 +182,9 @@ Status write_tuned(Database& database, const TunedRecord& tuned) {
                    {"gpu", tuned.gpu},
                    {"problem", tuned.problem},
                    {"variant", variant},
-                   {"default_variant", default_variant}})
+                   {"default_variant", default_variant},
+                   {"kind", tuned.key.kind},
+                   {"size", tuned.key.size}})
       .add(tuned)
       .insert(database, "INSERT OR REPLACE INTO tuned")
       .status();

@@ -11,6 +11,7 @@
 #include "core/version.h"
 #include "selection/evidence.h"
 #include "selection/gpu_similarity.h"
+#include "selection/pick_key.h"
 #include "selection/variant_selection.h"
 #include "source/tuned_source.h"
 #include "store/store.h"
@@ -83,8 +84,11 @@ Result<std::vector<KnownKernel>> know_kernels(const std::vector<Program>& progra
     KnownKernel one;
     MGTUNE_ASSIGN(one.measured, measured_kernel(store, gpu_record(device), kernel.problem));
     const Operator& op = *kernel.problem.op;
+    MGTUNE_ASSIGN(const std::shared_ptr<const Evidence> evidence,
+                  evidence_for(kernel.problem.binding(), key_of(kernel.problem), gpu_record(device),
+                               catalog, source));
     const std::vector<SelectedVariant> selected =
-        select_variants(kernel.problem, device, *evidence_of(op, catalog, source));
+        select_variants(kernel.problem, device, *evidence);
     if (!selected.empty()) {
       const SelectedVariant& first = selected.front();
       one.now = variant_text(op, first.variant);
@@ -133,6 +137,7 @@ class PickWriter {
       tuned.tie = alone->tuned.tie && pick == alone->tuned.variant;
     }
     tuned.method = kTokenMethod;
+    tuned.key = key_of(kernel.problem);
     tuned.variant = pick;
     tuned.build_sha256 = variant->build_sha256;
     tuned.median_ns = variant->median_ns;

@@ -16,7 +16,7 @@ inline constexpr std::int64_t kApplicationId = 0x6d67746e;
 
 // The newest format that this mgtune reads: user_version in the file's header, and the number of
 // the steps in store/schema.cpp.
-inline constexpr std::int64_t kNewestFormat = 6;
+inline constexpr std::int64_t kNewestFormat = 7;
 
 // Whether the file is there and has content. An empty file is as good as none: mktemp makes those.
 // io if it is no file.

@@ -13,10 +13,19 @@
 
 namespace mgtune {
 
+// How a program finds a pick: by what a plan fixes, and by how large the problem is
+// (selection/pick_key.h). A pick that mgtune stored before format 7 has no key.
+struct PickKey {
+  std::string kind;  // "rmsnorm.forward hidden=4096 T=bf16"; "": there is no key
+  double size = 0;   // the log2 of the product of the dims that a launch chooses
+  bool operator==(const PickKey&) const = default;
+};
+
 // A problem, and what its cost formulas say.
 struct ProblemRecord {
   std::string op, text;
   double bytes = 0, flops = 0;
+  PickKey key = {};  // of its picks
 };
 
 // Which variant serves a problem on a GPU, and what it is compared with.
@@ -27,6 +36,7 @@ struct TunedRecord {
   std::string method;
   double median_ns = 0, default_median_ns = 0;
   bool tie = false;  // no variant beat the default by more than the noise, so the default stays
+  PickKey key = {};
 
   static constexpr auto fields() {
     using R = TunedRecord;

@@ -11,6 +11,7 @@
 
 #include "selection/admission.h"
 #include "selection/default_variants.h"
+#include "selection/pick_key.h"
 
 namespace mgtune {
 namespace {
@@ -18,9 +19,6 @@ namespace {
 // Of kMaxPlanVariants. The rest is the ladder's.
 constexpr std::size_t kMaxTuned = 4, kMaxOfRules = 4;
 constexpr std::size_t kMaxPoints = 32;  // of the ranges, at which the ladder is looked at
-// Tuned problems that count. More could not change much: they are for at most kMaxTuned variants
-// and DispatchTable::kMaxRows rows. So a plan takes as long however many problems were tuned.
-constexpr std::size_t kMaxPicks = 64;
 
 constexpr const char* kOtherBuild = ", with another build of the same variant";
 
@@ -31,15 +29,6 @@ struct Wanted {
   Variant variant;
   bool is_default;  // wanted because it is in the ladder, whatever the evidence says
 };
-
-// `fraction` of the way from the low to the high end, in the logarithm.
-std::int64_t between(const DimRange& range, double fraction) {
-  const auto log_of = [](std::int64_t end) {
-    return std::log(static_cast<double>(std::max<std::int64_t>(end, 1)));
-  };
-  const double at = log_of(range.low) + fraction * (log_of(range.high) - log_of(range.low));
-  return std::clamp(static_cast<std::int64_t>(std::exp(at) + 1e-6), range.low, range.high);
-}
 
 // The problems at which the ladder is looked at, at most kMaxPoints, each once: the ends and the
 // geometric middle of the ranges, then `tuned` clamped into the ranges. A point that breaks a
@@ -67,7 +56,7 @@ Result<std::vector<Problem>> plan_points(const PlanRequest& request,
   };
   add([](const DimRange& range, std::size_t) { return range.high; });
   add([](const DimRange& range, std::size_t) { return range.low; });
-  add([](const DimRange& range, std::size_t) { return between(range, 0.5); });
+  add([](const DimRange& range, std::size_t) { return middle_of(range); });
   for (const TunedEntry* entry : tuned) {
     if (points.size() == kMaxPoints) break;
     add([&](const DimRange& range, std::size_t slot) {
@@ -135,11 +124,10 @@ class PlanLoader {
       if (dim.kind == DimKind::fixed) continue;
       const DimRange& range = request_.ranges[index++];
       if (range.low > range.high) continue;
-      ranges.push_back(
-          {std::size_t(dim.slot), range, log_extent(between(range, 0.5)), !dim.fallback});
+      ranges.push_back({std::size_t(dim.slot), range, log_extent(middle_of(range)), !dim.fallback});
     }
     const std::vector<const TunedEntry*> usable =
-        request_.evidence.tuned.usable(request_.binding, here_);
+        request_.evidence.usable_picks(request_.binding, here_);
     std::vector<std::pair<double, std::size_t>> near;  // with the place in `usable`
     for (std::size_t place = 0; place < usable.size(); ++place) {
       const Slots& slots = usable[place]->problem.slots;

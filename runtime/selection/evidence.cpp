@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -34,39 +35,57 @@ std::size_t method_rank(const std::string& method, double fastest_ns) {
   return 2 + static_cast<std::size_t>(found - kMethods.begin());
 }
 
-std::vector<TunedEntry> decode_tuned(const Operator& op, std::span<const TunedView> rows) {
-  struct Kept {
-    std::size_t place, rank;
-    std::int64_t sweep;
-  };
-  std::vector<TunedEntry> entries;
-  std::vector<GpuRecord> gpus;
-  std::map<std::int64_t, std::size_t> gpu_places;  // by row id
-  std::map<std::pair<std::size_t, std::string>, Kept> seen;
-  for (const TunedView& row : rows) {
-    if (row.op != op.full_name()) continue;
-    Result<Problem> problem = decode_problem(op, row.problem);
-    Result<Variant> variant = parse_variant(op, row.tuned.variant);
-    if (!problem.ok() || !variant.ok()) continue;
-    TunedEntry entry{*std::move(problem), *std::move(variant), row.gpu, row.tuned.median_ns,
-                     row.tuned.build_sha256};
-    const std::size_t rank = method_rank(row.tuned.method, row.tuned.median_ns);
-    auto gpu = gpu_places.find(row.tuned.gpu);
-    if (gpu == gpu_places.end()) {
-      gpu = gpu_places.emplace(row.tuned.gpu, find_same_gpu(gpus, row.gpu)).first;
-      if (gpu->second == gpus.size()) gpus.push_back(row.gpu);
-    }
-    const Kept kept{entries.size(), rank, row.tuned.sweep};
-    const auto [at, is_new] = seen.try_emplace({gpu->second, entry.problem.text()}, kept);
-    Kept& before = at->second;
-    if (is_new) {
-      entries.push_back(std::move(entry));
-    } else if (rank < before.rank || (rank == before.rank && kept.sweep > before.sweep)) {
-      entries[before.place] = std::move(entry);
-      before = {before.place, rank, kept.sweep};
-    }
+std::vector<const TunedEntry*> Evidence::usable_picks(const Binding& binding,
+                                                      const GpuRecord& gpu) const {
+  std::vector<const TunedEntry*> picks = tuned.usable(binding, gpu);
+  if (more == nullptr) return picks;
+  std::set<Slots> known;
+  for (const TunedEntry* entry : picks) known.insert(entry->problem.slots);
+  for (const TunedEntry* entry : more->usable(binding, gpu)) {
+    if (!known.contains(entry->problem.slots)) picks.push_back(entry);
   }
+  return picks;
+}
+
+std::optional<DecodedPick> decode_pick(const Operator& op, const TunedView& row) {
+  if (row.op != op.full_name()) return std::nullopt;
+  Result<Problem> problem = decode_problem(op, row.problem);
+  Result<Variant> variant = parse_variant(op, row.tuned.variant);
+  if (!problem.ok() || !variant.ok()) return std::nullopt;
+  return DecodedPick{{*std::move(problem), *std::move(variant), row.gpu, row.tuned.median_ns,
+                      row.tuned.build_sha256},
+                     method_rank(row.tuned.method, row.tuned.median_ns),
+                     row.tuned.sweep};
+}
+
+std::vector<TunedEntry> counted_picks(std::vector<DecodedPick> picks) {
+  std::vector<DecodedPick> counted;
+  std::vector<GpuRecord> gpus;
+  std::map<std::pair<std::size_t, Slots>, std::size_t> places;  // in `counted`
+  for (DecodedPick& pick : picks) {
+    const std::size_t gpu = find_same_gpu(gpus, pick.entry.gpu);
+    if (gpu == gpus.size()) gpus.push_back(pick.entry.gpu);
+    const auto [at, is_new] = places.try_emplace({gpu, pick.entry.problem.slots}, counted.size());
+    if (is_new) {
+      counted.push_back(std::move(pick));
+      continue;
+    }
+    DecodedPick& before = counted[at->second];
+    const bool is_newer = pick.method_rank == before.method_rank && pick.sweep > before.sweep;
+    if (pick.method_rank < before.method_rank || is_newer) before = std::move(pick);
+  }
+  std::vector<TunedEntry> entries;
+  entries.reserve(counted.size());
+  for (DecodedPick& pick : counted) entries.push_back(std::move(pick.entry));
   return entries;
+}
+
+std::vector<TunedEntry> decode_tuned(const Operator& op, std::span<const TunedView> rows) {
+  std::vector<DecodedPick> picks;
+  for (const TunedView& row : rows) {
+    if (std::optional<DecodedPick> pick = decode_pick(op, row)) picks.push_back(*std::move(pick));
+  }
+  return counted_picks(std::move(picks));
 }
 
 Status check_offered(const Operator& op, std::span<const TunedView> tuned) {

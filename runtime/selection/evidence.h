@@ -27,7 +27,12 @@ struct Evidence {
       std::vector<TunedEntry> picks)  // NOLINT(google-explicit-constructor): picks are evidence
       : tuned(std::move(picks)) {}
 
+  // Those that may serve problems of the binding on the GPU, as Picks::usable(); of two picks of
+  // one problem only that in `tuned`.
+  std::vector<const TunedEntry*> usable_picks(const Binding& binding, const GpuRecord& gpu) const;
+
   Picks tuned;
+  std::shared_ptr<const Picks> more;  // picks that `tuned` does not have; may be null
   FailedVariants failed;
   std::vector<std::shared_ptr<const Rules>> rules;  // at most one of each GPU
 };
@@ -35,10 +40,23 @@ struct Evidence {
 // The method of picks that `mgengine tune` decided by the times of whole tokens of a model.
 inline constexpr std::string_view kTokenMethod = "token";
 
-// The rows of the operator whose problem and variant it offers. Of several picks of one problem,
-// one counts: `token`, because it was decided where the kernel runs; `graph` if it takes less than
-// 20 us by it, because such short launches overlap in programs; otherwise the first of rotating,
-// rotating_events, graph, cold, hot, emulation. Of one method, the pick of the newest sweep counts.
+// A pick of which it is not decided yet whether it is the one of its problem that counts.
+struct DecodedPick {
+  TunedEntry entry;
+  std::size_t method_rank;
+  std::int64_t sweep;
+};
+// nullopt if the row is of another operator, or if this one does not offer its problem or its
+// variant.
+std::optional<DecodedPick> decode_pick(const Operator& op, const TunedView& row);
+
+// Of several picks of one problem on one GPU, one counts: `token`, because it was decided where the
+// kernel runs; `graph` if it takes less than 20 us by it, because such short launches overlap in
+// programs; otherwise the first of rotating, rotating_events, graph, cold, hot, emulation. Of one
+// method, the pick of the newest sweep counts.
+std::vector<TunedEntry> counted_picks(std::vector<DecodedPick> picks);
+
+// The picks that count among the rows that decode_pick() decodes.
 std::vector<TunedEntry> decode_tuned(const Operator& op, std::span<const TunedView> rows);
 
 // How much a timing method counts by the order above: the smallest number counts.

@@ -55,6 +55,19 @@ std::optional<Outcome> FailedVariants::find(const GpuRecord& gpu, const std::str
   return std::nullopt;
 }
 
+FailedVariants FailedVariants::of(const std::string& op) const {
+  FailedVariants found;
+  for (const auto& [gpu, variants] : gpus_) {
+    Variants of_op;
+    for (auto at = variants.lower_bound({op, ""}); at != variants.end() && at->first.first == op;
+         ++at) {
+      of_op.emplace_hint(of_op.end(), *at);
+    }
+    if (!of_op.empty()) found.gpus_.emplace_back(gpu, std::move(of_op));
+  }
+  return found;
+}
+
 std::vector<std::string> FailedVariants::of(const GpuRecord& gpu, const std::string& op) const {
   std::vector<std::string> texts;
   for (const auto& [of_gpu, variants] : gpus_) {

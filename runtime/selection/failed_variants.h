@@ -30,6 +30,9 @@ class FailedVariants {
   std::optional<Outcome> find(const GpuRecord& gpu, const std::string& op,
                               const std::string& variant) const;
 
+  // The failures of one operator.
+  FailedVariants of(const std::string& op) const;
+
   // The variants of the operator that failed on the GPU, sorted.
   std::vector<std::string> of(const GpuRecord& gpu, const std::string& op) const;
 

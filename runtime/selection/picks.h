@@ -18,6 +18,11 @@
 
 namespace mgtune {
 
+// Picks that count in a plan, the nearest to the middle of its ranges. More could not change much:
+// a plan has at most 4 of their variants and DispatchTable::kMaxRows rows. So it takes as long
+// however many problems were tuned.
+inline constexpr std::size_t kMaxPicks = 64;
+
 // A tuned row decoded against its operator.
 struct TunedEntry {
   Problem problem;

@@ -66,8 +66,14 @@ RowUse use_of(const TunedView& row, Catalog& catalog, const FailedVariants& fail
   const Result<Problem> problem = bind_problem(**op, *words);
   const Result<Variant> variant = parse_variant(**op, row.tuned.variant);
   if (!problem.ok() || !variant.ok()) return RowUse::not_offered;
-  if (failed.find(row.gpu, row.op, row.tuned.variant)) return RowUse::failed;
-  const bool is_admitted = may_serve(*problem, *variant, device_of(row.gpu).limits);
+  return use_of(*problem, *variant, row.gpu, failed);
+}
+
+RowUse use_of(const Problem& problem, const Variant& variant, const GpuRecord& gpu,
+              const FailedVariants& failed) {
+  const Operator& op = *problem.op;
+  if (failed.find(gpu, op.full_name(), variant_text(op, variant))) return RowUse::failed;
+  const bool is_admitted = may_serve(problem, variant, device_of(gpu).limits);
   return is_admitted ? RowUse::usable : RowUse::not_admissible;
 }
 

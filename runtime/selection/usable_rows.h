@@ -13,6 +13,8 @@
 #include "database/pick.h"
 #include "family/catalog.h"
 #include "family/operator.h"
+#include "family/problem.h"
+#include "family/variant.h"
 #include "selection/failed_variants.h"
 
 namespace mgtune {
@@ -29,6 +31,9 @@ enum class RowUse : std::uint8_t {
 bool offers(const Operator& op, const std::string& problem, const std::string& variant);
 
 RowUse use_of(const TunedView& row, Catalog& catalog, const FailedVariants& failed);
+// Of a row that was decoded: usable, not_admissible or failed.
+RowUse use_of(const Problem& problem, const Variant& variant, const GpuRecord& gpu,
+              const FailedVariants& failed);
 
 // The tuned rows that a reader left out, and why.
 class LeftOutRows {

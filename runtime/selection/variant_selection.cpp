@@ -100,7 +100,7 @@ std::vector<SelectedVariant> select_variants(const Problem& problem, const Devic
   const Operator& op = *problem.op;
   Candidates candidates(problem, device, evidence);
   std::vector<std::pair<double, const TunedEntry*>> near;
-  for (const TunedEntry* entry : evidence.tuned.usable(problem.binding(), gpu_record(device))) {
+  for (const TunedEntry* entry : evidence.usable_picks(problem.binding(), gpu_record(device))) {
     if (!is_near(op, entry->problem.slots, problem.slots)) continue;
     near.emplace_back(dims_distance(op, entry->problem.slots, problem.slots), entry);
   }

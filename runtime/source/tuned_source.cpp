@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 #include <tuple>
 #include <utility>
 
 #include "core/warn_once.h"
 #include "database/default_path.h"
-#include "database/read_picks.h"
 #include "json/json_cursor.h"
 #include "json/json_value.h"
 #include "pack/pack.h"
@@ -107,8 +107,8 @@ Operators operators_of(const TunedSource& source, Catalog& catalog) {
   return operators;
 }
 
-// Decodes the rows of a database. Those of a table are judged again when their operator is asked
-// for, because only then the user's failures are known.
+// Decodes the rows that were read from a database. Those of a table are judged again when their
+// operator is asked for, because only then the user's failures are known.
 void decode_rows(Catalog& catalog, TunedSource& source) {
   if (source.is_table) return;
   for (const auto& [name, op] : operators_of(source, catalog)) {
@@ -133,20 +133,23 @@ void leave_out_unusable(const std::string& path, const std::string& op, std::siz
 
 Result<TunedSource> read_rows(const std::string& path) {
   TunedSource source;
-  MGTUNE_ASSIGN(StoredPicks stored, read_picks(path));
-  source.rows = std::move(stored.picks);
-  source.failed.add(stored.failures);
+  MGTUNE_ASSIGN(source.database, PickDatabase::open(path));
+  PickDatabase::Content& content = source.database->content();
+  source.rows = std::exchange(content.picks, {});
+  source.failed.add(content.failures);
   source.rules.add_folder(rules_folder_of(path));
   return source;
 }
 
 void judge_database(const std::string& path, Catalog& catalog, TunedSource& source) {
   leave_out_unusable(path, "", 0, catalog, source);
-  source.text = counted_text(path, source.rows.size());
+  const auto keyed = static_cast<std::size_t>(source.database->content().keyed);
+  source.text = counted_text(path, source.rows.size() + keyed);
 }
 
 Result<TunedSource> read_database(const std::string& path, Catalog& catalog) {
   MGTUNE_ASSIGN(TunedSource source, read_rows(path));
+  source.is_named = true;
   for (const auto& [name, op] : operators_of(source, catalog)) {
     const Status offered = check_offered(*op, source.rows);
     if (!offered.ok()) return corrupt(path + ": " + offered.message());
@@ -197,6 +200,62 @@ Result<TunedSource> user_source(Catalog& catalog) {
   if (own.ok() || own.status().code() != StatusCode::not_found) return own;
   source.text = *path + " does not exist";
   return source;
+}
+
+// All that the source knows of the operator, without what plans find in a database.
+std::shared_ptr<const Evidence> evidence_of(const Operator& op, Catalog& catalog,
+                                            TunedSource& source) {
+  const std::string name = op.full_name();
+  std::shared_ptr<const Evidence>& known = source.evidence[name];
+  if (known != nullptr) return known;
+  if (source.is_table && !std::exchange(source.has_user_failures, true)) {
+    std::vector<std::string> notes;
+    source.failed.add(user_failures(notes));
+    note_once(std::move(notes), source);
+  }
+  // The rows of a database were judged with its failures when it was opened.
+  const std::size_t judged = source.is_table ? 0 : source.rows.size();
+  add_installed(op, source);
+  leave_out_unusable("", name, judged, catalog, source);
+  auto evidence = std::make_shared<Evidence>();
+  const auto decoded = source.decoded.find(name);
+  const bool is_decoded = decoded != source.decoded.end();
+  if (is_decoded) evidence->tuned = std::move(decoded->second);
+  evidence->tuned.add(decode_tuned(op, std::span(source.rows).subspan(is_decoded ? judged : 0)));
+  evidence->failed = source.failed;
+  RuleFiles::Loaded loaded = source.rules.load(op);
+  note_once(std::move(loaded.failures), source);
+  for (Rules& one : loaded.rules) {
+    evidence->rules.push_back(std::make_shared<const Rules>(std::move(one)));
+  }
+  return known = std::move(evidence);
+}
+
+// Decodes the rows that a plan found, and leaves out those that cannot be used here.
+Result<Picks> usable_picks(const Operator& op, const std::vector<TunedView>& rows, Catalog& catalog,
+                           TunedSource& source) {
+  std::vector<DecodedPick> picks;
+  LeftOutRows left_out;
+  for (const TunedView& row : rows) {
+    std::optional<DecodedPick> pick = decode_pick(op, row);
+    if (!pick && source.is_named) {
+      const Status offered = check_offered(op, std::span(&row, 1));
+      if (!offered.ok()) return corrupt(source.database->path() + ": " + offered.message());
+    }
+    const bool is_usable = pick && use_of(pick->entry.problem, pick->entry.variant, row.gpu,
+                                          source.failed) == RowUse::usable;
+    if (is_usable) {
+      picks.push_back(*std::move(pick));
+    } else {
+      left_out.leaves_out(row, catalog, source.failed);
+    }
+  }
+  std::vector<std::string> notes;
+  for (const std::string& sentence : left_out.sentences()) {
+    notes.push_back(fmt::format("{}: {}", source.database->path(), sentence));
+  }
+  note_once(std::move(notes), source);
+  return Picks(counted_picks(std::move(picks)));
 }
 
 }  // namespace
@@ -282,42 +341,50 @@ std::vector<FailureView> user_failures(std::vector<std::string>& notes) {
   const std::string folder = user_data_folder();
   if (folder.empty()) return {};
   const std::string path = folder + "/results.db";
-  Result<StoredPicks> stored = read_picks(path);
-  if (stored.ok()) return std::move(stored->failures);
-  if (stored.status().code() != StatusCode::not_found) {
+  const Result<std::unique_ptr<PickDatabase>> database = PickDatabase::open(path);
+  if (database.ok()) return std::move((*database)->content().failures);
+  if (database.status().code() != StatusCode::not_found) {
     notes.push_back(
         fmt::format("{} cannot be read ({}), so variants that failed there are not excluded", path,
-                    stored.status().message()));
+                    database.status().message()));
   }
   return {};
 }
 
-std::shared_ptr<const Evidence> evidence_of(const Operator& op, Catalog& catalog,
-                                            TunedSource& source) {
-  const std::string name = op.full_name();
-  std::shared_ptr<const Evidence>& known = source.evidence[name];
-  if (known != nullptr) return known;
-  if (source.is_table && !std::exchange(source.has_user_failures, true)) {
-    std::vector<std::string> notes;
-    source.failed.add(user_failures(notes));
-    note_once(std::move(notes), source);
+Result<std::shared_ptr<const Evidence>> evidence_for(const Binding& binding, const PickKey& key,
+                                                     const GpuRecord& gpu, Catalog& catalog,
+                                                     TunedSource& source) {
+  const Operator& op = *binding.op;
+  if (source.database == nullptr) return evidence_of(op, catalog, source);
+  MGTUNE_ASSIGN(const PickDatabase::Nearest nearest,
+                source.database->find(op.full_name(), key, gpu, kMaxPicks));
+  if (nearest.failures) {
+    source.failed = FailedVariants();
+    source.failed.add(*nearest.failures);
   }
-  // The rows of a database were judged with its failures when it was opened.
-  const std::size_t judged = source.is_table ? 0 : source.rows.size();
-  add_installed(op, source);
-  leave_out_unusable("", name, judged, catalog, source);
+  const std::shared_ptr<const Evidence> of_op = evidence_of(op, catalog, source);
   auto evidence = std::make_shared<Evidence>();
-  const auto decoded = source.decoded.find(name);
-  const bool is_decoded = decoded != source.decoded.end();
-  if (is_decoded) evidence->tuned = std::move(decoded->second);
-  evidence->tuned.add(decode_tuned(op, std::span(source.rows).subspan(is_decoded ? judged : 0)));
-  evidence->failed = source.failed;
-  RuleFiles::Loaded loaded = source.rules.load(op);
-  note_once(std::move(loaded.failures), source);
-  for (Rules& one : loaded.rules) {
-    evidence->rules.push_back(std::make_shared<const Rules>(std::move(one)));
+  MGTUNE_ASSIGN(evidence->tuned, usable_picks(op, nearest.picks, catalog, source));
+  evidence->more = {of_op, &of_op->tuned};
+  evidence->failed = source.failed.of(op.full_name());
+  evidence->rules = of_op->rules;
+  return std::shared_ptr<const Evidence>(std::move(evidence));
+}
+Result<std::vector<GpuRecord>> gpus_with_evidence(const Operator& op, Catalog& catalog,
+                                                  TunedSource& source) {
+  std::vector<GpuRecord> gpus;
+  const auto add = [&](const GpuRecord& gpu) {
+    if (find_same_gpu(gpus, gpu) == gpus.size()) gpus.push_back(gpu);
+  };
+  if (source.database != nullptr) {
+    MGTUNE_ASSIGN(const std::vector<GpuRecord> stored,
+                  source.database->gpus_with_picks(op.full_name()));
+    for (const GpuRecord& gpu : stored) add(gpu);
   }
-  return known = std::move(evidence);
+  const std::shared_ptr<const Evidence> evidence = evidence_of(op, catalog, source);
+  for (const TunedEntry& entry : evidence->tuned.all()) add(entry.gpu);
+  for (const std::shared_ptr<const Rules>& rules : evidence->rules) add(rules->gpu);
+  return gpus;
 }
 
 void add_installed(const Operator& op, TunedSource& source) {

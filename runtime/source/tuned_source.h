@@ -20,6 +20,7 @@
 #include "build/build_supply.h"
 #include "core/status.h"
 #include "database/pick.h"
+#include "database/pick_database.h"
 #include "device/device.h"
 #include "family/catalog.h"
 #include "family/operator.h"
@@ -37,6 +38,8 @@ struct TunedSource {
   std::vector<std::string> notes;             // warnings, and operators that are not known
   std::vector<TunedView> rows;                // tuned.gpu is equal for equal GPUs
   FailedVariants failed;                      // of a database
+  std::shared_ptr<PickDatabase> database;     // of a database: where plans find the other rows
+  bool is_named = false;                      // by the caller or MGTUNE_DB
   std::optional<Pack> pack;                   // of a pack, until add_builds() takes its builds
   std::shared_ptr<const BuildSupply> builds;  // of a pack that can be used here, otherwise null
   InstalledTables installed;                  // rows that are not among `rows` yet
@@ -45,7 +48,7 @@ struct TunedSource {
   // database count too. They are read when the first operator is asked for.
   bool is_table = false, has_user_failures = false;
   std::map<std::string, Picks> decoded;  // by operator; see decode_rows()
-  // Of the operators that were asked for.
+  // Of the operators that were asked for, without what plans find in the database.
   std::map<std::string, std::shared_ptr<const Evidence>> evidence;
 };
 
@@ -62,7 +65,8 @@ Result<std::optional<TableFile>> read_table_file(const std::string& path, Catalo
 std::string only_source(const std::string& named);
 
 // Reads one file. not_found, corrupt, incompatible or io, with the name of the file. With a device,
-// it also adds the builds.
+// it also adds the builds. Of a database it reads the rows without a key (PickKey) and the
+// failures.
 Result<TunedSource> read_tuned_source(const std::string& path, Catalog& catalog);
 Result<TunedSource> read_tuned_source(const std::string& path, Catalog& catalog,
                                       const DeviceInfo& device);
@@ -71,8 +75,8 @@ Result<TunedSource> read_tuned_source(const std::string& path, Catalog& catalog,
 // empty.
 Result<TunedSource> open_default_sources(Catalog& catalog);
 
-// Opens `named`, or the default sources if it is empty, and decodes the rows of a database, so that
-// no plan has to. A file that does not exist counts as empty.
+// Opens `named`, or the default sources if it is empty, and decodes the rows that were read from a
+// database, so that no plan has to. A file that does not exist counts as empty.
 Result<TunedSource> open_tuned_sources(const std::string& named, Catalog& catalog,
                                        const DeviceInfo& device);
 
@@ -80,11 +84,22 @@ Result<TunedSource> open_tuned_sources(const std::string& named, Catalog& catalo
 // is one that cannot be read, a sentence about that is added to `notes`.
 std::vector<FailureView> user_failures(std::vector<std::string>& notes);
 
-// Everything that the source knows of the operator: its rows and those of installed tables without
-// the ones that cannot be used here, what failed, and rules. It is put together when the operator
-// is first asked for; after that, this is a look-up. The operator must outlive it.
-std::shared_ptr<const Evidence> evidence_of(const Operator& op, Catalog& catalog,
-                                            TunedSource& source);
+// What a plan needs to know: the rows of the source and of installed tables that may serve problems
+// of the binding, without those that cannot be used here; what failed; and rules. From a database
+// it reads the kMaxPicks rows that are nearest to the key, by one query, and what failed if that
+// has changed. All else is put together when the operator is first asked for; after that it is a
+// look-up. The operator must outlive the evidence.
+//
+// corrupt if a row that was read has a value or a problem that the operator does not offer, and the
+// database was named; io and corrupt if the database cannot be read any more.
+Result<std::shared_ptr<const Evidence>> evidence_for(const Binding& binding, const PickKey& key,
+                                                     const GpuRecord& gpu, Catalog& catalog,
+                                                     TunedSource& source);
+
+// The GPUs for which the source, or an installed table, has rows or rules of the operator; each
+// once.
+Result<std::vector<GpuRecord>> gpus_with_evidence(const Operator& op, Catalog& catalog,
+                                                  TunedSource& source);
 
 // Adds the rows of `more` for GPUs and problems for which `rows` has none.
 void add_rows(std::vector<TunedView> more, std::vector<TunedView>& rows);

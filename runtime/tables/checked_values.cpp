@@ -13,6 +13,7 @@
 #include "family/problem.h"
 #include "family/variant.h"
 #include "selection/evidence.h"
+#include "selection/pick_key.h"
 
 namespace mgtune {
 namespace {
@@ -115,7 +116,7 @@ Result<ProblemRecord> checked_problem(const JsonCursor& text, const Operator& op
   const Result<std::int64_t> flops = op.flops.evaluate(problem->slots);
   if (!flops.ok()) return text.error(flops.status().message());
   return ProblemRecord{op.full_name(), problem->text(), static_cast<double>(*bytes),
-                       static_cast<double>(*flops)};
+                       static_cast<double>(*flops), key_of(*problem)};
 }
 
 Result<std::string> checked_variant(const JsonCursor& design, const JsonCursor& values,

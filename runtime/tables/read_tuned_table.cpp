@@ -39,6 +39,7 @@ Result<TunedTableRow> read_pick(const JsonCursor& pick, const Operator& op, cons
   TunedRecord& tuned = row.view.tuned;
   MGTUNE_ASSIGN(ProblemRecord problem, checked_problem(pick.at("problem"), op));
   row.view.op = std::move(problem.op);
+  tuned.key = std::move(problem.key);
   row.view.problem = std::move(problem.text);
   row.view.bytes = problem.bytes;
   row.view.flops = problem.flops;

@@ -13,6 +13,7 @@
 
 #include "device/shared_modules.h"
 #include "dispatch/plan.h"
+#include "selection/pick_key.h"
 #include "source/tuned_source.h"
 #include "store/store.h"
 #include "tests/helpers/operators/toy_operators.h"
@@ -22,15 +23,16 @@ namespace mgtune {
 
 class TunedDatabase {
  public:
-  // `problems` tuned problems, each with its outcome, of so many values of the static dim.
-  TunedDatabase(std::int64_t problems, std::int64_t bindings) {
+  // `problems` tuned problems, each with its outcome, of so many values of the static dim. Without
+  // keys, the picks are as those of format 6.
+  TunedDatabase(std::int64_t problems, std::int64_t bindings, bool has_keys = true) {
     declare_toy_kernels(device);
     std::filesystem::create_directory(folder_.file("toy"));
     std::ofstream(folder_.file("toy/norm.json")) << kToyNorm;
     std::ofstream(folder_.file("toy/norm.cu")) << "// norm";
     std::ofstream(folder_.file("toy/reference.cu")) << "// nobody runs it";
     op_ = must(catalog_.find(folder_.file("toy"))).front();
-    write(problems, bindings);
+    write(problems, bindings, has_keys);
     open();
   }
 
@@ -40,8 +42,10 @@ class TunedDatabase {
   // What mgr_plan does.
   std::unique_ptr<Plan> plan() {
     const Binding binding = bound(*op_, {{"hidden", "64"}, {"T", "f32"}});
-    const auto evidence = evidence_of(*op_, catalog_, source_);
-    return must(Plan::make(modules_, builder_, binding, {{1, 65536}, {1, 0}}, *evidence));
+    const std::vector<DimRange> ranges = {{1, 65536}, {1, 0}};
+    const auto evidence = must(evidence_for(binding, key_of(binding, ranges),
+                                            gpu_record(device.info()), catalog_, source_));
+    return must(Plan::make(modules_, builder_, binding, ranges, *evidence));
   }
 
   std::string path() const { return folder_.file("results.db"); }
@@ -50,7 +54,7 @@ class TunedDatabase {
   FakeDevice device;
 
  private:
-  void write(std::int64_t problems, std::int64_t bindings) const {
+  void write(std::int64_t problems, std::int64_t bindings, bool has_keys) const {
     const std::array<const char*, 4> variants = {"row THREADS=32 VEC=4", "row THREADS=64 VEC=4",
                                                  "row THREADS=128 VEC=4", "row THREADS=256 VEC=4"};
     ImportedSweep sweep;
@@ -65,6 +69,8 @@ class TunedDatabase {
       pick.tuned.variant = pick.tuned.default_variant = variant;
       pick.tuned.method = "rotating";
       pick.tuned.median_ns = 1000;
+      if (has_keys)
+        pick.tuned.key = key_of(must(bind_problem(*op_, must(parse_assignments(text)))));
       sweep.picks.push_back(std::move(pick));
       ImportedOutcome outcome;
       outcome.problem = {"toy.norm", text, 1, 1};

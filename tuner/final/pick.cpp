@@ -10,6 +10,7 @@
 
 #include "family/variant.h"
 #include "final/problem_metrics.h"
+#include "selection/pick_key.h"
 #include "selection/variant_selection.h"
 #include "sweep/sweep_shared.h"
 #include "timing/statistics.h"
@@ -238,6 +239,7 @@ Result<TunedView> view_before_pick(SweepShared& shared, const Problem& problem,
   MGTUNE_TRY(record_problem_metrics(shared.store, view.tuned.problem, problem));
   view.tuned.default_variant = default_variant_text(space);
   view.tuned.method = shared.options.method.name;
+  view.tuned.key = key_of(problem);
   return view;
 }
 

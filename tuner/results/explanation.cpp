@@ -7,19 +7,10 @@
 #include "plan/problem_set.h"
 #include "results/result_words.h"
 #include "results/stored_results.h"
+#include "selection/pick_key.h"
 
 namespace mgtune {
 namespace {
-
-std::vector<GpuRecord> recorded_gpus(const Evidence& evidence) {
-  std::vector<GpuRecord> gpus;
-  const auto add = [&](const GpuRecord& gpu) {
-    if (find_same_gpu(gpus, gpu) == gpus.size()) gpus.push_back(gpu);
-  };
-  for (const TunedEntry& entry : evidence.tuned.all()) add(entry.gpu);
-  for (const std::shared_ptr<const Rules>& rules : evidence.rules) add(rules->gpu);
-  return gpus;
-}
 
 // Sets the report's device. `word` names a GPU of this machine, or one of `recorded`.
 // invalid_argument, with both listed, if it names neither, and if it means several.
@@ -60,14 +51,17 @@ Status find_explained_gpu(const std::string& word, const std::vector<GpuRecord>&
 Result<SelectionReport> explain(const ExplainRequest& request, Catalog& catalog) {
   MGTUNE_ASSIGN(const Operator* const op, only_operator(catalog, request.kernel));
   MGTUNE_ASSIGN(TunedSource source, open_source(request.database, catalog));
-  const std::shared_ptr<const Evidence> known = evidence_of(*op, catalog, source);
-  const Evidence& evidence = *known;
   SelectionReport report;
-  report.source = source_lines(source, op->full_name());
-  report.notes = std::move(source.notes);
   MGTUNE_ASSIGN(const auto words, parse_assignments(request.problem));
   MGTUNE_ASSIGN(report.problem, bind_problem(*op, words));
-  MGTUNE_TRY(find_explained_gpu(request.gpu, recorded_gpus(evidence), report));
+  MGTUNE_ASSIGN(const std::vector<GpuRecord> recorded, gpus_with_evidence(*op, catalog, source));
+  MGTUNE_TRY(find_explained_gpu(request.gpu, recorded, report));
+  MGTUNE_ASSIGN(const std::shared_ptr<const Evidence> known,
+                evidence_for(report.problem.binding(), key_of(report.problem),
+                             gpu_record(report.device), catalog, source));
+  const Evidence& evidence = *known;
+  report.source = source_lines(source, op->full_name());
+  report.notes = std::move(source.notes);
   report.selected = select_variants(report.problem, report.device, evidence);
   if (report.selected.empty()) {
     return unsupported("no variant of " + op->full_name() + " serves " + report.problem.text() +

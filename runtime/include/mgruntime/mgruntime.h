@@ -124,7 +124,8 @@ typedef struct mgr_open_options_t {
  *  - MGR_NOT_FOUND: a family folder does not exist.
  *  - MGR_CORRUPT, MGR_INCOMPATIBLE or MGR_IO, with the name of the file: a database, table or pack
  *    cannot be read, is of a newer format, or has a value that its parameter does not offer. For a
- *    table or a pack also: it has an unknown design or parameter. The file is not changed. */
+ *    table or a pack also: it has an unknown design or parameter. Of a database, the tuned rows that
+ *    a plan needs are read by mgr_plan. The file is not changed. */
 MGR_API mgr_status_t mgr_open(const mgr_open_options_t* options, mgr_context_t** context);
 MGR_API void mgr_close(mgr_context_t* context);
 
@@ -174,6 +175,8 @@ typedef struct mgr_plan_options_t {
  *  - MGR_INVALID_ARGUMENT: the operator does not allow the assignments, the ranges or the variant.
  *  - MGR_UNSUPPORTED: no variant serves the problem on this device, or the one that you named does
  *    not, or it failed here before.
+ *  - MGR_CORRUPT or MGR_IO, with the name of the file: the database cannot be read, or a row that
+ *    the plan needs has a value that its parameter does not offer.
  *  - MGR_COMPILE_FAILED, MGR_LAUNCH_FAILED (a build does not load), MGR_TIMEOUT (of the compiler),
  *    MGR_ENVIRONMENT (no compiler) or MGR_IO: no variant could be built and loaded. The status is
  *    that of the variant that the message names. */

@@ -85,9 +85,13 @@ TEST_F(RuleFilesTest, EvidenceOfAnOperatorHasThem) {
   write("a", content_);
   { ASSERT_TRUE(Store::open(folder_.file("results.db"), Store::Mode::read_write).ok()); }
   TunedSource source = *read_tuned_source(folder_.file("results.db"), catalog_);
-  const Operator& op = **catalog_.find_operator("rmsnorm.add_forward");
-  EXPECT_EQ(evidence_of(op, catalog_, source)->rules.size(), 1U);
-  EXPECT_EQ(evidence_of(op, catalog_, source)->rules.size(), 1U) << "read once, there each time";
+  const Binding binding = *bind_static(**catalog_.find_operator("rmsnorm.add_forward"),
+                                       {{"hidden", "64"}, {"T", "bf16"}});
+  const auto rules = [&] {
+    return (*evidence_for(binding, PickKey(), kH200Record, catalog_, source))->rules.size();
+  };
+  EXPECT_EQ(rules(), 1U);
+  EXPECT_EQ(rules(), 1U) << "read once, there each time";
 }
 
 class FailuresTest : public StoreTest {

@@ -13,6 +13,7 @@
 
 #include "core/sha256.h"
 #include "pack/pack.h"
+#include "selection/pick_key.h"
 #include "selection/variant_selection.h"
 #include "store/store.h"
 #include "tests/helpers/environment_variable.h"
@@ -68,8 +69,24 @@ class TunedSourceTest : public testing::Test {
     return encode_pack(pack).value();
   }
 
+  // What a plan of bf16 rows of 1024 would know, about any number of rows.
+  Result<std::shared_ptr<const Evidence>> evidence(TunedSource& source,
+                                                   const std::string& op = "rmsnorm.forward") {
+    const Binding binding = plan_binding(op);
+    return evidence_for(binding, key_of(binding, {{1, 65536}, {1, 0}}), gpu_record(device_),
+                        catalog_, source);
+  }
+  Binding plan_binding(const std::string& op = "rmsnorm.forward") {
+    return *bind_static(**catalog_.find_operator(op), {{"hidden", "1024"}, {"T", "bf16"}});
+  }
+  PickKey key(const std::string& problem) {
+    return key_of(
+        *bind_problem(**catalog_.find_operator("rmsnorm.forward"), *parse_assignments(problem)));
+  }
+
   // A database whose one pick of rmsnorm.forward is this variant.
-  std::string database(const std::string& variant, const std::string& name = "results.db") const {
+  std::string database(const std::string& variant, const std::string& name = "results.db",
+                       const PickKey& key = {}) const {
     const std::string path = folder_.file(name);
     Store store = *Store::open(path, Store::Mode::read_write);
     TunedRecord tuned;
@@ -81,6 +98,7 @@ class TunedSourceTest : public testing::Test {
     tuned.sweep = *store.begin_sweep(sweep);
     tuned.variant = tuned.default_variant = variant;
     tuned.method = "rotating";
+    tuned.key = key;
     tuned.median_ns = tuned.default_median_ns = 2500;
     EXPECT_TRUE(store.record_tuned(tuned).ok());
     return path;
@@ -115,6 +133,8 @@ TEST_F(TunedSourceTest, ATableIsReadWhateverItsName) {
   ASSERT_TRUE(source.ok()) << source.status().message();
   ASSERT_EQ(source->rows.size(), 1U);
   EXPECT_EQ(source->rows.front().tuned.variant, kVariant);
+  EXPECT_EQ(source->rows.front().tuned.key, (PickKey{"rmsnorm.forward hidden=1024 T=bf16", 9}))
+      << "for mgtune import";
   EXPECT_EQ(gpu_text(source->rows.front().gpu), gpu_text(gpu_record(device_)));
   EXPECT_THAT(source->text, HasSubstr("source, 1 tuned problem"));
   EXPECT_EQ(source->builds, nullptr);
@@ -168,17 +188,16 @@ TEST_F(TunedSourceTest, OperatorsOfOtherFamiliesArePassedOver) {
 TEST_F(TunedSourceTest, AUsersDatabaseThatCannotBeReadIsNoted) {
   const Variable data("XDG_DATA_HOME", folder_.path());
   const Variable quiet("MGTUNE_QUIET", "1");
-  const Operator& op = **catalog_.find_operator("rmsnorm.forward");
   Result<TunedSource> without = read(rmsnorm_table());
   ASSERT_TRUE(without.ok()) << without.status().message();
-  evidence_of(op, catalog_, *without);
+  EXPECT_TRUE(evidence(*without).ok());
   EXPECT_THAT(without->notes, testing::IsEmpty()) << "a database that does not exist is empty";
   std::filesystem::create_directory(folder_.file("mgtune"));
   write("This is no database.", "mgtune/results.db");
   Result<TunedSource> source = read(rmsnorm_table());
   ASSERT_TRUE(source.ok()) << source.status().message();
-  evidence_of(op, catalog_, *source);
-  evidence_of(**catalog_.find_operator("rmsnorm.add_forward"), catalog_, *source);
+  EXPECT_TRUE(evidence(*source).ok());
+  EXPECT_TRUE(evidence(*source, "rmsnorm.add_forward").ok());
   EXPECT_THAT(source->notes, testing::ElementsAre(AllOf(
                                  HasSubstr(folder_.file("mgtune/results.db") + " cannot be read ("),
                                  HasSubstr("), so variants that failed there are not excluded"))));
@@ -301,6 +320,78 @@ TEST_F(TunedSourceTest, ANamedDatabaseWithAForeignVariantIsRefused) {
     EXPECT_EQ(open_tuned_sources("", catalog_, device_).status().code(), StatusCode::corrupt);
     std::filesystem::remove(path);
   }
+}
+
+constexpr char kPickedProblem[] = "rows=64 hidden=1024 T=bf16";
+
+// A row with a key is read and judged when a plan needs it.
+TEST_F(TunedSourceTest, APlanReadsItsRowsOfTheDatabase) {
+  Result<TunedSource> source =
+      open_tuned_sources(database(kVariant, "results.db", key(kPickedProblem)), catalog_, device_);
+  ASSERT_TRUE(source.ok()) << source.status().message();
+  EXPECT_TRUE(source->rows.empty());
+  EXPECT_THAT(source_lines(*source, "rmsnorm.forward"), HasSubstr("results.db, 1 tuned problem\n"));
+  const auto found = evidence(*source);
+  ASSERT_TRUE(found.ok()) << found.status().message();
+  ASSERT_EQ((*found)->usable_picks(plan_binding(), gpu_record(device_)).size(), 1U);
+  EXPECT_EQ((*found)->tuned.all().front().problem.text(), kPickedProblem);
+  device_.name = "NVIDIA L4";
+  EXPECT_TRUE((*evidence(*source))->tuned.all().empty());
+}
+
+TEST_F(TunedSourceTest, APlanRefusesAForeignVariantOfANamedDatabase) {
+  const std::string hostile = replaced(kVariant, "VEC=8", "VEC=3");
+  Result<TunedSource> named =
+      open_tuned_sources(database(hostile, "hostile.db", key(kPickedProblem)), catalog_, device_);
+  ASSERT_TRUE(named.ok()) << named.status().message();
+  const Status refused = evidence(*named).status();
+  EXPECT_EQ(refused.code(), StatusCode::corrupt);
+  EXPECT_THAT(refused.message(),
+              AllOf(HasSubstr("hostile.db: "), HasSubstr("the pick of rmsnorm.forward rows=64")));
+  Result<TunedSource> of_another_version = open_tuned_sources(
+      database(replaced(kVariant, " VEC=8", ""), "other.db", key(kPickedProblem)), catalog_,
+      device_);
+  for (int plan = 0; plan < 2; ++plan) {
+    const auto found = evidence(*of_another_version);
+    ASSERT_TRUE(found.ok()) << found.status().message();
+    EXPECT_TRUE((*found)->tuned.all().empty());
+    EXPECT_THAT(of_another_version->notes,
+                testing::ElementsAre(HasSubstr("1 tuned problem that the operators do not offer")))
+        << "each sentence once";
+  }
+}
+
+// A sweep may run beside the program.
+TEST_F(TunedSourceTest, APlanKnowsWhatWasWrittenSince) {
+  const std::string path = database(kVariant, "results.db", key(kPickedProblem));
+  Result<TunedSource> source = open_tuned_sources(path, catalog_, device_);
+  ASSERT_TRUE(source.ok()) << source.status().message();
+  EXPECT_EQ((*evidence(*source))->tuned.all().size(), 1U);
+  measure(path, kPickedProblem, kVariant);  // as wrong
+  const auto after = evidence(*source);
+  ASSERT_TRUE(after.ok()) << after.status().message();
+  EXPECT_TRUE((*after)->tuned.all().empty());
+  EXPECT_EQ((*after)->failed.of(gpu_record(device_), "rmsnorm.forward").size(), 1U);
+  EXPECT_THAT(source->notes, testing::ElementsAre(HasSubstr("recorded as failed")));
+}
+
+// Rows without keys are of an older format. The row that a later sweep wrote counts.
+TEST_F(TunedSourceTest, ARowWithAKeyReplacesThatOfTheSameProblemWithoutOne) {
+  const std::string path = database(kVariant);
+  Result<TunedSource> source = open_tuned_sources(path, catalog_, device_);
+  ASSERT_TRUE(source.ok()) << source.status().message();
+  const auto picks = [&] {
+    const auto found = evidence(*source);
+    std::vector<std::string> texts;
+    for (const TunedEntry* entry : (*found)->usable_picks(plan_binding(), gpu_record(device_))) {
+      texts.push_back(variant_text(*entry->problem.op, entry->variant));
+    }
+    return texts;
+  };
+  EXPECT_THAT(picks(), testing::ElementsAre(kVariant));
+  const std::string better = replaced(kVariant, "THREADS_PER_ROW=64", "THREADS_PER_ROW=128");
+  database(better, "results.db", key(kPickedProblem));
+  EXPECT_THAT(picks(), testing::ElementsAre(better));
 }
 
 // A named database goes on serving when an operator gets or loses a design or a parameter.

@@ -132,6 +132,18 @@ TEST_F(SchemaTest, BuildsOfVersion5HaveNoSizes) {
             "Used 40 registers 40 -1 -1");
 }
 
+TEST_F(SchemaTest, PicksOfVersion6HaveNoKey) {
+  const auto database = open("v6.db");
+  ASSERT_TRUE(migrate(*database, schema_steps().first(6)).ok());
+  ASSERT_TRUE(database
+                  ->execute("PRAGMA foreign_keys = OFF;"
+                            "INSERT INTO tuned VALUES (1, 1, 1, 1, 'rotating', 1, 'sha', 2, 100,"
+                            " 120.5, 0)")
+                  .ok());
+  ASSERT_TRUE(migrate(*database, schema_steps()).ok());
+  EXPECT_EQ(*database->read_text("SELECT method || kind || size FROM tuned"), "rotating0.0");
+}
+
 TEST_F(SchemaTest, AFileThatIsNewerThanTheStepsIsLeftAlone) {
   const auto database = open("newer.db");
   ASSERT_TRUE(migrate(*database, std::vector{kFirst, kSecond}).ok());
