@@ -2,6 +2,7 @@
 
 #include "sweep/problem_sweep.h"
 
+#include "selection/pick_key.h"
 #include "tests/helpers/all_variants.h"
 #include "tests/helpers/problem_sweep_fixture.h"
 
@@ -19,6 +20,13 @@ TEST_F(ProblemSweepTest, CompilingGoesOnWhileAVariantIsMeasured) {
   // The window is five. Three of them wait until a compile worker is done with the first two, and
   // nothing but the loop gives them to it.
   EXPECT_EQ(count({all.begin(), first_measured}, "compile"), 10U);
+}
+
+TEST_F(ProblemSweepTest, AProgramFindsThePickByItsKey) {
+  sweep();
+  const std::vector<TunedView> stored = store_.tuned().value();
+  ASSERT_EQ(stored.size(), 1U);
+  EXPECT_EQ(stored.front().tuned.key, key_of(problem_));
 }
 
 TEST_F(ProblemSweepTest, TheDefaultHasItsResultBeforeAnyOther) {
