@@ -3,10 +3,10 @@
 // into the context and must be destroyed before it.
 //
 // Thread-safe. There are two locks. One is for the families and the tuned rows: plan() holds it
-// while it reads those that it needs. The other is SharedModules::device_mutex(): a plan holds it while it loads
-// or unloads. Neither is held while a plan selects and builds its variants, so several threads do
-// that at the same time. Memory, copies and streams of device() need no lock, so a thread that
-// waits for a long stream holds up no other thread.
+// while it reads those that it needs. The other is SharedModules::device_mutex(): a plan holds it
+// while it loads or unloads. Neither is held while a plan selects and builds its variants, so
+// several threads do that at the same time. Memory, copies and streams of device() need no lock, so
+// a thread that waits for a long stream holds up no other thread.
 
 #pragma once
 
