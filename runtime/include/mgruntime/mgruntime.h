@@ -124,8 +124,8 @@ typedef struct mgr_open_options_t {
  *  - MGR_NOT_FOUND: a family folder does not exist.
  *  - MGR_CORRUPT, MGR_INCOMPATIBLE or MGR_IO, with the name of the file: a database, table or pack
  *    cannot be read, is of a newer format, or has a value that its parameter does not offer. For a
- *    table or a pack also: it has an unknown design or parameter. Of a database, the tuned rows
- * that a plan needs are read by mgr_plan. The file is not changed. */
+ *    table or a pack also: it has an unknown design or parameter. The tuned rows of a database
+ *    are read by mgr_plan, as far as a plan needs them. The file is not changed. */
 MGR_API mgr_status_t mgr_open(const mgr_open_options_t* options, mgr_context_t** context);
 MGR_API void mgr_close(mgr_context_t* context);
 
