@@ -19,7 +19,9 @@
 // a file: a line for each process, with its device. FAKE_WORKER_COMPILE_MS and
 // FAKE_WORKER_MEASURE_MS say how long they take. FAKE_WORKER_FAST names the one variant that is
 // measured to be faster than the others, FAKE_WORKER_SAME_CODE a parameter that changes nothing in
-// builds, FAKE_WORKER_NOT_CACHED why the cache keeps no build.
+// builds, FAKE_WORKER_NOT_CACHED why the cache keeps no build. With FAKE_WORKER_SPREAD variants are
+// as they are on a GPU: builds have a log, and a time that depends on the variant's text is up to
+// three times as long as the shortest, and lost the race if the request's limit is below it.
 
 #include <unistd.h>
 
@@ -169,6 +171,38 @@ std::string code_of(const std::string& variant) {
   return variant.substr(0, at) + (end == std::string::npos ? "" : variant.substr(end));
 }
 
+// A log as ptxas writes it.
+constexpr char kLog[] =
+    "ptxas info    : 0 bytes gmem\n"
+    "ptxas info    : Compiling entry function '_ZN2mg16rmsnorm_persistentI6__half' for 'sm_90a'\n"
+    "ptxas info    : Function properties for _ZN2mg16rmsnorm_persistentI6__half\n"
+    "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
+    "ptxas info    : Used 40 registers, used 1 barriers, 2056 bytes smem\n";
+
+// Between 1000 and 3000 ns. The same in every process: FNV-1a.
+double spread_ns(const std::string& variant) {
+  std::uint64_t hash = 14695981039346656037U;
+  for (const char letter : variant) {
+    hash = (hash ^ static_cast<unsigned char>(letter)) * 1099511628211U;
+  }
+  return 1000 + static_cast<double>(hash >> 32) * 0x1p-32 * 2000;
+}
+
+void spread(const WorkRequest& request, const std::string& variant, WorkReply& reply) {
+  reply.message.clear();
+  if (request.is<CompileRequest>()) reply.build->message = kLog;
+  const auto* measure = std::get_if<MeasureRequest>(&request.work);
+  if (measure == nullptr) return;
+  reply.build->message = kLog;
+  MeasurementRecord& measurement = *reply.measurement;
+  measurement.method = "rotating";
+  measurement.median_ns = measurement.q1_ns = measurement.q3_ns = measurement.min_ns =
+      spread_ns(variant);
+  reply.seconds = WorkSeconds{};
+  if (measure->stop_above_ns <= 0 || measurement.median_ns <= measure->stop_above_ns) return;
+  reply.outcome = measurement.outcome = Outcome::raced_out;
+}
+
 void done(const WorkRequest& request, const std::string& variant) {
   WorkReply reply;
   reply.id = request.id;
@@ -191,6 +225,7 @@ void done(const WorkRequest& request, const std::string& variant) {
     reply.counters = VariantCounters{
         "GH100", 16, 2, "", {{"dram_read_bytes", 6000}, {"dram_write_bytes", 6120}}, {"l2_bytes"}};
   }
+  if (!variable("FAKE_WORKER_SPREAD").empty()) spread(request, variant, reply);
   say(encode(reply));
 }
 
