@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -19,6 +20,7 @@ namespace {
 constexpr int kBusyTimeoutMs = 30'000;
 constexpr int kHeaderBytes = 100;
 constexpr int kStepsPerClockCheck = 10'000;  // of SQLite's machine: below a millisecond
+constexpr std::size_t kMostKept = 32;        // statements; a sweep has about 15 for each variant
 
 StatusCode status_code(int sqlite_code) {
   switch (sqlite_code & 0xff) {
@@ -55,7 +57,7 @@ int why_not_writable(const std::string& folder) {
 
 // ---- Statement ----
 
-void Statement::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+void Statement::GiveBack::operator()(sqlite3_stmt* statement) const { database->keep(statement); }
 
 void Statement::bind(const SqlValue& value) {
   ++bound_;
@@ -156,7 +158,10 @@ Database::Database(std::string path, sqlite3* handle) : path_(std::move(path)), 
   sqlite3_progress_handler(handle_, kStepsPerClockCheck, is_late, this);
 }
 
-Database::~Database() { sqlite3_close(handle_); }
+Database::~Database() {
+  for (sqlite3_stmt* statement : kept_) sqlite3_finalize(statement);
+  sqlite3_close(handle_);
+}
 
 Result<std::unique_ptr<Database>> Database::in_memory(const std::string& path) {
   sqlite3* handle = nullptr;
@@ -196,11 +201,28 @@ Status Database::failure(int code) {
 }
 
 Result<Statement> Database::prepare(std::string_view sql) {
+  const auto kept = std::ranges::find(kept_, sql, sqlite3_sql);
+  if (kept != kept_.end()) {
+    sqlite3_stmt* const statement = *kept;
+    kept_.erase(kept);
+    return Statement(this, statement);
+  }
   sqlite3_stmt* statement = nullptr;
   const int code =
       sqlite3_prepare_v2(handle_, sql.data(), static_cast<int>(sql.size()), &statement, nullptr);
   if (code != SQLITE_OK) return failure(code);
   return Statement(this, statement);
+}
+
+// A statement that was reset holds no lock, and it is compiled again by itself if the tables
+// change.
+void Database::keep(sqlite3_stmt* statement) {
+  sqlite3_reset(statement);
+  sqlite3_clear_bindings(statement);
+  kept_.push_back(statement);
+  if (kept_.size() <= kMostKept) return;
+  sqlite3_finalize(kept_.front());
+  kept_.erase(kept_.begin());
 }
 
 Status Database::execute(const std::string& sql) {

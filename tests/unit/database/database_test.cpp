@@ -1,6 +1,7 @@
 #include "database/database.h"
 
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 #include <sys/stat.h>
 
 #include <chrono>
@@ -100,6 +101,58 @@ TEST_F(DatabaseTest, ReadingThatDoesNotEndIsGivenUp) {
                             " WHERE x < 1000000) INSERT INTO t SELECT count(*), 0, '' FROM r")
                   .ok());
   EXPECT_EQ(*database_->read_integer("SELECT count(*) FROM t"), 1);
+}
+
+// How often the statement of this text ran, which was compiled once; -1 if it was not kept.
+int runs_of(Database& database, std::string_view sql) {
+  for (sqlite3_stmt* statement = sqlite3_next_stmt(database.handle(), nullptr);
+       statement != nullptr; statement = sqlite3_next_stmt(database.handle(), statement)) {
+    if (sqlite3_sql(statement) != sql) continue;
+    return sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_RUN, 0);
+  }
+  return -1;
+}
+
+TEST_F(DatabaseTest, AStatementOfTheSameTextIsCompiledOnce) {
+  const std::string insert = "INSERT INTO t (i, s) VALUES (?, ?)";
+  for (std::int64_t i = 0; i < 3; ++i) {
+    ASSERT_TRUE(database_->query(insert, i, "x")->run().ok());
+  }
+  EXPECT_EQ(runs_of(*database_, insert), 3);
+  EXPECT_EQ(*database_->read_integer("SELECT sum(i) FROM t"), 0 + 1 + 2);
+}
+
+TEST_F(DatabaseTest, AStatementThatWasKeptBeginsAnew) {
+  const std::string insert = "INSERT INTO t (i, s) VALUES (?, ?)";
+  ASSERT_TRUE(database_->query(insert, 7, "x")->run().ok());
+  ASSERT_TRUE(database_->query(insert, 8)->run().ok());  // without the text of before
+  EXPECT_FALSE(database_->query(insert, 1, "y", 2)->run().ok());
+  const std::string select = "SELECT i, s FROM t ORDER BY i";
+  for (int time = 0; time < 2; ++time) {
+    Statement row = database_->query(select).value();
+    ASSERT_TRUE(*row.step());
+    EXPECT_EQ(row.integer(0), 7);
+    EXPECT_EQ(row.text(1), "x");  // and the second row is not read
+    Statement beside = database_->query(select).value();
+    ASSERT_TRUE(*beside.step());
+    EXPECT_EQ(beside.integer(0), 7) << "two at a time";
+    ASSERT_TRUE(*row.step());
+    EXPECT_EQ(row.integer(0), 8);
+    EXPECT_TRUE(row.is_null(1));
+  }
+  ASSERT_TRUE(database_->execute("ALTER TABLE t RENAME COLUMN i TO j; DELETE FROM t").ok())
+      << "no statement that was kept reads the table";
+  EXPECT_FALSE(database_->query(select)->step().ok()) << "it has no such column any more";
+}
+
+TEST_F(DatabaseTest, ThirtyTwoStatementsAreKept) {
+  const auto text = [](int i) { return "SELECT " + std::to_string(i); };
+  for (int i = 0; i < 40; ++i) EXPECT_EQ(*database_->read_integer(text(i)), i);
+  EXPECT_EQ(*database_->read_integer(text(8)), 8);  // now the one that was used last
+  EXPECT_EQ(*database_->read_integer(text(40)), 40);
+  EXPECT_EQ(runs_of(*database_, text(8)), 2);
+  EXPECT_EQ(runs_of(*database_, text(9)), -1);
+  EXPECT_EQ(runs_of(*database_, text(10)), 1);
 }
 
 TEST_F(DatabaseTest, TheHeaderIsTheFilesFirstBytes) {
