@@ -51,19 +51,6 @@ std::string group_of(const VariantState& state) {
   return state.build.sha256 + " " + state.launches;
 }
 
-void give(const VariantState& measured, VariantState& state) {
-  const std::string note = "as " + measured.variant + ", which has the same code";
-  state.need = VariantState::Need::nothing;
-  state.outcome = measured.outcome;
-  state.message = measured.message;
-  if (measured.outcome != Outcome::ok) state.message += "\n" + note;
-  state.check = measured.check;
-  state.measurement = measured.measurement;
-  if (!state.measurement) return;
-  std::string& notes = state.measurement->note;
-  notes += (notes.empty() ? "" : "; ") + note;
-}
-
 }  // namespace
 
 std::string launch_values(const Operator& op, const Variant& variant, const Slots& slots) {
@@ -90,12 +77,26 @@ std::string launch_values(const Operator& op, const Variant& variant, const Slot
   return text.take();
 }
 
+void SameCode::give(const Measured& measured, VariantState& state) {
+  const std::string note = "as " + measured.variant + ", which has the same code";
+  state.need = VariantState::Need::nothing;
+  state.outcome = measured.outcome;
+  state.message = measured.message;
+  if (measured.outcome != Outcome::ok) state.message += "\n" + note;
+  state.check = measured.check;
+  state.measurement = measured.measurement;
+  if (!state.measurement) return;
+  std::string& notes = state.measurement->note;
+  notes += (notes.empty() ? "" : "; ") + note;
+}
+
 std::optional<VariantState> SameCode::take_over(VariantState state) {
   const auto [found, is_first] = groups_.try_emplace(group_of(state));
   Group& group = found->second;
   if (is_first) return state;
   if (!group.measured) {
     group.kept.push_back(std::move(state));
+    ++kept_;
     return std::nullopt;
   }
   give(*group.measured, state);
@@ -105,16 +106,14 @@ std::optional<VariantState> SameCode::take_over(VariantState state) {
 std::vector<VariantState> SameCode::add_result(const VariantState& state) {
   if (state.build.sha256.empty()) return {};
   Group& group = groups_[group_of(state)];
-  if (!group.measured) group.measured = state;
+  if (!group.measured) {
+    group.measured =
+        Measured{state.variant, state.outcome, state.message, state.check, state.measurement};
+  }
   std::vector<VariantState> others = std::exchange(group.kept, {});
+  kept_ -= others.size();
   for (VariantState& other : others) give(*group.measured, other);
   return others;
-}
-
-std::size_t SameCode::kept() const {
-  std::size_t count = 0;
-  for (const auto& [code, group] : groups_) count += group.kept.size();
-  return count;
 }
 
 }  // namespace mgtune

@@ -35,14 +35,25 @@ class SameCode {
   // The state has its result. Returns those that were kept for it, with the same result.
   std::vector<VariantState> add_result(const VariantState& state);
 
-  std::size_t kept() const;
+  std::size_t kept() const { return kept_; }
 
  private:
+  // What the others take over. A sweep keeps it of every variant, so the build is not part of it.
+  struct Measured {
+    std::string variant;
+    Outcome outcome;
+    std::string message;
+    std::optional<CheckRecord> check;
+    std::optional<MeasurementRecord> measurement;
+  };
   struct Group {
-    std::optional<VariantState> measured;
+    std::optional<Measured> measured;
     std::vector<VariantState> kept;
   };
+  static void give(const Measured& measured, VariantState& state);
+
   std::map<std::string, Group> groups_;  // by the build and the launches
+  std::size_t kept_ = 0;                 // in all groups
 };
 
 }  // namespace mgtune
