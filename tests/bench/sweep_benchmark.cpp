@@ -1,8 +1,8 @@
 // What the thread that drives a sweep computes for a variant. The workers are fakes, which answer
-// at once (tests/helpers/fakes/fake_worker.cpp). The sweep has the 96 problems that the operators of
-// rmsnorm have by themselves, for an H200; it needs NVRTC, which names the compiler, and no GPU. The
-// column `CPU` has the processor time of the whole sweep, `us_per_variant` that of one variant, and
-// `late` that of one variant in the second half of the sweep.
+// at once (tests/helpers/fakes/fake_worker.cpp). The sweep has the 96 problems that the operators
+// of rmsnorm have by themselves, for an H200; it needs NVRTC, which names the compiler, and no GPU.
+// The column `CPU` has the processor time of the whole sweep, `us_per_variant` that of one variant,
+// and `late` that of one variant in the second half of the sweep.
 
 #include <benchmark/benchmark.h>
 #include <time.h>
@@ -119,6 +119,7 @@ BENCHMARK(SweepVariants)
     ->Args({1, 40})
     ->Args({2, 40})
     ->Args({1, 340})
+    ->Args({1, 4000})
     ->Iterations(1)
     ->Unit(benchmark::kMillisecond);
 

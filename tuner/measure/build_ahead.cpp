@@ -7,11 +7,6 @@
 #include "system/file_system.h"
 
 namespace mgtune {
-namespace {
-
-constexpr std::size_t kMaxKept = 2;  // a worker has no more requests at a time
-
-}  // namespace
 
 BuildAhead::BuildAhead(DeviceInfo device)
     : device_(std::move(device)),
@@ -32,8 +27,8 @@ void BuildAhead::look(std::int64_t id, const VariantRequest& request) {
   if (!build) return;
   found.build = *std::move(build);
   const std::scoped_lock lock(mutex_);
-  kept_.push_back({id, std::move(found)});
-  if (kept_.size() > kMaxKept) kept_.pop_front();
+  kept_.push_back({id, std::move(found)});  // no more than a worker has requests
+  if (kept_.size() > kMostRequests) kept_.pop_front();
 }
 
 std::optional<BuildAhead::Found> BuildAhead::take(std::int64_t id) {

@@ -1,6 +1,7 @@
 #include "measure/measure_pool.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 #include <variant>
 
@@ -8,6 +9,9 @@
 
 namespace mgtune {
 namespace {
+
+// What waits at a worker, beside the one measurement that always may, is over within this time.
+constexpr double kSecondsAhead = 0.02;
 
 GpuPhase phase_of(const WorkRequest& request) {
   if (request.is<FinalRequest>() || request.is<EnergyRequest>()) return GpuPhase::final;
@@ -63,25 +67,40 @@ bool MeasurePool::admits(const Seat& seat, Place place) const {
   return &seat != &*first || std::ranges::count_if(seats_, &Seat::is_used) == 1;
 }
 
-// A second request waits at a worker only if it is of the same problem: the next problem may find
-// an idle worker earlier, and costs this one a new checker.
+// How many requests may wait at the worker besides the one that is at work.
+std::size_t MeasurePool::most_next(const Seat& seat, std::size_t left) const {
+  std::size_t most = kMostRequests - 1;
+  if (!seat.last_seconds) return 1;
+  if (*seat.last_seconds * static_cast<double>(most) > kSecondsAhead) {
+    most = static_cast<std::size_t>(kSecondsAhead / *seat.last_seconds);
+  }
+  const auto used = static_cast<std::size_t>(std::ranges::count_if(seats_, &Seat::is_used));
+  if (used > 1) most = std::min(most, left / (2 * used));
+  return std::max<std::size_t>(most, 1);
+}
+
+// Requests wait at a worker only for those of the same problem: the next problem may find an idle
+// worker earlier, and costs this one a new checker.
 std::optional<std::size_t> MeasurePool::place_for(const NamedProblem* measured, bool is_alone,
-                                                  Place place) const {
-  std::optional<std::size_t> second;
+                                                  Place place,
+                                                  std::optional<std::size_t> left) const {
+  std::optional<std::size_t> best;
   for (std::size_t i = 0; i < seats_.size(); ++i) {
     const Seat& seat = seats_[i];
     if (!admits(seat, place)) continue;
     if (seat.jobs.empty()) return i;
+    if (measured == nullptr || is_alone) continue;
     const Job& job = seat.jobs.front();
-    const bool is_next = measured != nullptr && !is_alone && seat.jobs.size() == 1 &&
-                         !job.is_alone && job.measured == *measured;
-    if (is_next && !second) second = i;
+    const std::size_t most = left ? most_next(seat, *left) : kMostRequests - 1;
+    const bool is_next = !job.is_alone && job.measured == *measured && seat.jobs.size() <= most;
+    if (is_next && (!best || seat.jobs.size() < seats_[*best].jobs.size())) best = i;
   }
-  return second;
+  return best;
 }
 
-bool MeasurePool::has_room(const NamedProblem& problem, Place place) const {
-  return waiting_.empty() && !needs_silence() && place_for(&problem, false, place).has_value();
+bool MeasurePool::has_room(const NamedProblem& problem, std::size_t left, Place place) const {
+  return waiting_.empty() && !needs_silence() &&
+         place_for(&problem, false, place, left).has_value();
 }
 
 void MeasurePool::submit(WorkRequest request, Place place, std::chrono::milliseconds extra_time) {
@@ -98,7 +117,7 @@ void MeasurePool::feed(bool is_silent) {
   while (!waiting_.empty()) {
     const WorkerProcess::Task& first = waiting_.front();
     const NamedProblem* const measured = measured_by(first.request);
-    const std::optional<std::size_t> place = place_for(measured, first.is_alone, first.place);
+    const std::optional<std::size_t> place = place_for(measured, first.is_alone, first.place, {});
     if (!place) return;
     if (needs_silence() && (!is_silent || is_at_work())) return;
     Seat& seat = seats_[*place];
@@ -173,6 +192,7 @@ Result<std::optional<WorkReply>> MeasurePool::receive(Seat& seat) {
     if (!seat.jobs.empty()) note_begin(seat, end);
   };
   if (polled.ok() && (*polled)->reply.kind != WorkReply::Kind::failed) {
+    if (const auto& seconds = (*polled)->reply.seconds) seat.last_seconds = seconds->all;
     begin_next();
     feed();
     return std::optional(std::move((*polled)->reply));
@@ -202,8 +222,10 @@ Result<std::optional<WorkReply>> MeasurePool::receive(Seat& seat) {
     return failure;
   }
   seat.jobs.clear();
-  if (auto next = seat.worker.return_next()) waiting_.push_front(*std::move(next));
-  waiting_.push_front(polled.ok() ? again() : seat.worker.return_unstarted());
+  std::vector<WorkerProcess::Task> tasks = seat.worker.return_next();
+  tasks.insert(tasks.begin(), polled.ok() ? again() : seat.worker.return_unstarted());
+  waiting_.insert(waiting_.begin(), std::make_move_iterator(tasks.begin()),
+                  std::make_move_iterator(tasks.end()));
   feed();
   return std::optional<WorkReply>();
 }

@@ -3,8 +3,12 @@
 // final. measure() waits for one request. Other GPUs go on meanwhile with what while_waiting()
 // gives them. With the first request the workers of all GPUs are started.
 //
-// A worker has up to two measurements of one problem: it begins the second as soon as it is done
-// with the first, whatever this process does meanwhile.
+// A worker has several measurements of one problem: it begins the next one as soon as it is done
+// with one, whatever this process does meanwhile. It has two of them at least, and up to four
+// (kMostRequests) if the last one took so little time that those that wait are over within 20 ms.
+// So a sweep that is told to stop does not wait much longer than for two. If there are several
+// GPUs, more than two need a problem that has many variants left, because no GPU takes what waits
+// at another one: the last variants of a problem would keep one GPU busy while others wait.
 //
 // A GPU is not used any more if no worker can begin its work on the GPU (a worker first checks that
 // the GPU works), or if its worker reports two times that the machine failed. Another GPU then gets
@@ -50,8 +54,9 @@ class MeasurePool {
   using Place = WorkerProcess::Place;
 
   std::size_t size() const { return seats_.size(); }
-  // Whether a worker could begin a measurement of this problem at once, or after another one of it.
-  bool has_room(const NamedProblem& problem, Place place = Place::any) const;
+  // Whether a worker could begin a measurement of this problem at once, or after others of it.
+  // `left`: how many variants of the problem have no result yet, with those that workers have.
+  bool has_room(const NamedProblem& problem, std::size_t left, Place place = Place::any) const;
 
   // A measurement when has_room(). Anything else at any time: the next GPU that has nothing to do
   // begins it. The work may take `extra_time` beyond the deadline: the launches of a final do.
@@ -102,20 +107,23 @@ class MeasurePool {
     DeviceInfo device;
     WorkerProcess worker;
     bool is_used = true;
-    bool has_served = false;                 // its worker has done something, or is known to fail
-    std::deque<Job> jobs = {};               // the first is at work
-    GpuTimes::Clock::time_point since = {};  // when it began
-    bool had_child = false;                  // before it began
-    std::int64_t restarts = 0;               // likewise
+    bool has_served = false;                  // its worker has done something, or is known to fail
+    std::deque<Job> jobs = {};                // the first is at work
+    std::optional<double> last_seconds = {};  // of the last measurement that came to its end
+    GpuTimes::Clock::time_point since = {};   // when it began
+    bool had_child = false;                   // before it began
+    std::int64_t restarts = 0;                // likewise
   };
 
   void feed(bool is_silent = false);
   bool is_at_work() const;
   bool admits(const Seat& seat, Place place) const;
-  // The place of the worker that gets such a request now, an idle one if there is one; nullopt if
-  // none has room for it. `measured` is null for what is no measurement.
-  std::optional<std::size_t> place_for(const NamedProblem* measured, bool is_alone,
-                                       Place place) const;
+  std::size_t most_next(const Seat& seat, std::size_t left) const;
+  // The place of the worker that gets such a request now, the one with the fewest requests; nullopt
+  // if none has room for it. `measured` is null for what is no measurement, and `left` for a
+  // request that has_room() has let pass, or that another worker had.
+  std::optional<std::size_t> place_for(const NamedProblem* measured, bool is_alone, Place place,
+                                       std::optional<std::size_t> left) const;
   bool is_pending(std::int64_t request) const;
   bool leave_alone(Seat& seat, const Status& why);
   Result<std::optional<WorkReply>> poll_workers();

@@ -312,8 +312,8 @@ Status ProblemSweep::measure_ready() {
   const MeasurePool::Place place =
       has_turn ? MeasurePool::Place::any : MeasurePool::Place::not_first;
   const NamedProblem problem = shared_.named_problem(view_);
-  while (!ready_.empty() && shared_.workers.has_room(problem, place) && !is_default_on_its_way() &&
-         !stopping()) {
+  while (!ready_.empty() && shared_.workers.has_room(problem, at_work(), place) &&
+         !is_default_on_its_way() && !stopping()) {
     auto next = std::ranges::find_if(
         ready_, [this](const VariantState& state) { return is_default(state); });
     if (next == ready_.end()) next = ready_.begin();

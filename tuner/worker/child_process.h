@@ -25,8 +25,8 @@ class ChildProcess {
   ChildProcess& operator=(ChildProcess&& other) noexcept;
   ~ChildProcess();  // closes its input, waits a second for its end, kills it
 
-  // io if the process has ended. At most one line of some KiB may be unread at a time: it fits into
-  // the socket's buffer, so this does not wait.
+  // io if the process has ended. At most a few lines of some KiB may be unread at a time: they fit
+  // into the socket's buffer (208 KiB), so this does not wait.
   Status write_line(const std::string& line);
 
   // The next line. timeout after the deadline: at once if it has passed and no line is there. io if

@@ -1,6 +1,6 @@
 // The messages between the mgtune process and its workers: one JSON object per line.
 //
-// A worker works on one request at a time, and may have the next one already. It sends `begin` and
+// A worker works on one request at a time, and may have the next ones already. It sends `begin` and
 // flushes it before it does anything for the variant: if it crashes or hangs afterwards, the parent
 // knows which variant was at work. It sends `begin` again with phase `reference` before it runs the
 // problem's reference (the message names the reference) and with phase `variant` when it returns to
@@ -35,6 +35,7 @@
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -47,6 +48,10 @@
 #include "store/records.h"
 
 namespace mgtune {
+
+// So many requests a worker has at most, with the one that it works on. Three more are enough for
+// this process to be late by three measurements.
+inline constexpr std::size_t kMostRequests = 4;
 
 // What several requests name, in the words of the command line and of the store.
 struct NamedProblem {

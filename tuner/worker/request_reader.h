@@ -1,6 +1,6 @@
 // RequestReader: reads a worker's requests on a thread of its own. While one request is at work,
-// the next one may be here already: the thread looks ahead at it, so that what needs no device is
-// done before its turn.
+// the next ones may be here already: the thread looks ahead at them, so that what needs no device
+// is done before their turn.
 
 #pragma once
 

@@ -71,9 +71,9 @@ WorkerProcess::WorkerProcess(std::vector<std::string> command, std::chrono::mill
     : command_(std::move(command)), deadline_(deadline) {}
 
 void WorkerProcess::submit(Task task) {
-  if (!work_ && next_) begin_next();
+  if (!work_ && !next_.empty()) begin_next();
   if (work_) {
-    next_ = Next{.task = std::move(task)};
+    next_.push_back({.task = std::move(task)});
     return send_next();
   }
   work_ = Work{.task = std::move(task)};
@@ -91,38 +91,49 @@ void WorkerProcess::start() {
 
 // A request that is tried again has its child for itself.
 void WorkerProcess::send_next() {
-  if (!next_ || next_->is_sent || !child_ || !work_->begun || work_->task.is_retry) return;
-  static_cast<void>(child_->write_line(encode(next_->task.request)));
-  next_->is_sent = true;
+  if (!child_ || !work_->begun || work_->task.is_retry) return;
+  for (Next& next : next_) {
+    if (std::exchange(next.is_sent, true)) continue;
+    static_cast<void>(child_->write_line(encode(next.task.request)));
+  }
 }
 
-// The request before is over. The child may have begun this one long ago, and may have written
-// about it before it said so: errors that it wrote until now may belong to either.
+// The request before is over. The child may have begun this one long ago, and those behind it, and
+// may have written about them before it said so: errors that it wrote until now may belong to any
+// of the requests that it had.
 void WorkerProcess::begin_next() {
-  Next next = *std::exchange(next_, std::nullopt);
+  Next next = std::move(next_.front());
+  next_.pop_front();
   work_ = Work{.task = std::move(next.task)};
   if (!next.is_sent || !child_) return static_cast<void>(send_request());
-  earlier_errors_ = child_->read_error_output();
+  const std::string errors = child_->read_error_output();
+  earlier_errors_ = std::move(next.errors) + errors;
+  for (Next& other : next_) {
+    if (other.is_sent) other.errors += errors;
+  }
   wait_for_begin();
 }
 
-std::optional<WorkerProcess::Task> WorkerProcess::return_next() {
-  if (!next_) return std::nullopt;
-  Task task = std::move(next_->task);
-  if (next_->is_sent) end_child();
-  next_.reset();
-  return task;
+std::vector<WorkerProcess::Task> WorkerProcess::return_next() {
+  if (has_sent_next()) end_child();
+  std::vector<Task> tasks;
+  for (Next& next : std::exchange(next_, {})) tasks.push_back(std::move(next.task));
+  return tasks;
 }
 
-// A child that has another request already would go on with it: it is killed.
+bool WorkerProcess::has_sent_next() const {
+  return std::ranges::any_of(next_, [](const Next& next) { return next.is_sent; });
+}
+
+// A child that has other requests already would go on with them: it is killed.
 void WorkerProcess::end_child() {
-  if (next_ && next_->is_sent && child_) child_->kill();
-  if (next_) next_->is_sent = false;
+  if (has_sent_next() && child_) child_->kill();
+  for (Next& next : next_) next = {.task = std::move(next.task)};
   child_.reset();
 }
 
 void WorkerProcess::join(WaitSet& waiting) const {
-  if (!work_ && next_) waiting.add(Clock::now());
+  if (!work_ && !next_.empty()) waiting.add(Clock::now());
   if (!work_) return;
   const bool has_news = !child_ || child_->output_descriptor() < 0;
   waiting.add(has_news ? Clock::now() : work_->deadline);
@@ -172,7 +183,7 @@ void WorkerProcess::set_deadline(std::chrono::milliseconds time) {
 }
 
 WorkerProcess::Poll WorkerProcess::poll() {
-  if (!work_ && next_) begin_next();
+  if (!work_ && !next_.empty()) begin_next();
   while (work_) {
     if (!child_) {
       if (Status status = send_request(); !status.ok()) return fail_unstarted(std::move(status));

@@ -1,10 +1,11 @@
 // WorkerProcess: the parent's side of one worker: its child process, the request that it works on,
-// and one more that it begins as soon as it is done, without waiting for this process. submit()
-// hands a request over, poll() says what came of it, join() says what to wait for; none of these
-// waits. run() does all three for callers with a single worker.
+// and up to three more (kMostRequests), of which it begins the next one as soon as it is done,
+// without waiting for this process. submit() hands a request over, poll() says what came of it,
+// join() says what to wait for; none of these waits. run() does all three for callers with a single
+// worker.
 //
 // The child says which request it begins, so what ends it is the fault of that one alone. The other
-// request is then sent to the next child, after the retry of the first.
+// requests are then sent to the next child, after the retry of the first.
 //
 // A request that fails is tried once more, alone in a new child process. The second failure is the
 // variant's outcome, unless the worker had announced that it runs the problem's reference, or the
@@ -16,6 +17,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -72,8 +74,8 @@ class WorkerProcess {
   // that is measured after another one of its problem (VariantDeadline).
   WorkerProcess(std::vector<std::string> command, std::chrono::milliseconds deadline);
 
-  bool is_idle() const { return !work_ && !next_; }
-  bool has_room() const { return !next_ || !work_; }  // for one more request
+  bool is_idle() const { return requests() == 0; }
+  bool has_room() const { return requests() < kMostRequests; }  // for one more request
 
   // Which of several workers may get a request.
   enum class Place : std::uint8_t { any, not_first };
@@ -101,14 +103,15 @@ class WorkerProcess {
     bool is_starved = false;  // a compiler was late and got too little time from the processors
   };
 
-  // nullopt while the worker is busy; afterwards it is idle again, or has its next request. A
+  // nullopt while the worker is busy; afterwards it is idle again, or has its next requests. A
   // Status, environment, if no child process begins to work: the request was not started, and
   // return_unstarted() returns it for another worker.
   Result<std::optional<Finished>> poll();
   Task return_unstarted() { return std::move(unstarted_); }
 
-  // After poll() has returned something: the request that would come next, for another worker.
-  std::optional<Task> return_next();
+  // After poll() has returned something: the requests that would come next, in their order, for
+  // other workers.
+  std::vector<Task> return_next();
 
   // Adds what poll() waits for; nothing when idle.
   void join(WaitSet& waiting) const;
@@ -143,10 +146,13 @@ class WorkerProcess {
   };
   struct Next {
     Task task;
-    bool is_sent = false;  // to the current child
+    bool is_sent = false;     // to the current child
+    std::string errors = {};  // that the child wrote since then, if it did before `work_` began
   };
   using Poll = Result<std::optional<Finished>>;
 
+  std::size_t requests() const { return next_.size() + (work_ ? 1 : 0); }
+  bool has_sent_next() const;
   Status send_request();
   void send_next();
   void begin_next();
@@ -163,7 +169,7 @@ class WorkerProcess {
   VariantDeadline deadline_;
   std::optional<ChildProcess> child_;
   std::optional<Work> work_;
-  std::optional<Next> next_;
+  std::deque<Next> next_;       // those that were sent come first
   std::string earlier_errors_;  // of the child, from when its last request may have begun
   Task unstarted_;
   bool started_ = false;

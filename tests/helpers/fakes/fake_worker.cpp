@@ -19,7 +19,8 @@
 // a file: a line for each process, with its device. FAKE_WORKER_COMPILE_MS and
 // FAKE_WORKER_MEASURE_MS say how long they take. FAKE_WORKER_FAST names the one variant that is
 // measured to be faster than the others, FAKE_WORKER_SAME_CODE a parameter that changes nothing in
-// builds, FAKE_WORKER_NOT_CACHED why the cache keeps no build. With FAKE_WORKER_SPREAD variants are
+// builds, FAKE_WORKER_NOT_CACHED why the cache keeps no build, FAKE_WORKER_SECONDS how long a
+// measurement says that it took. With FAKE_WORKER_SPREAD variants are
 // as they are on a GPU: builds have a log, and a time that depends on the variant's text is up to
 // three times as long as the shortest, and lost the race if the request's limit is below it.
 
@@ -219,6 +220,8 @@ void done(const WorkRequest& request, const std::string& variant) {
     measurement.median_ns = variant == variable("FAKE_WORKER_FAST") ? 500 : 1000;
     measurement.q1_ns = measurement.q3_ns = measurement.min_ns = measurement.median_ns;
     measurement.samples = 5;
+    const std::string seconds = variable("FAKE_WORKER_SECONDS");
+    if (!seconds.empty()) reply.seconds = WorkSeconds{0, 0, 0, std::stod(seconds)};
   }
   if (request.is<CountRequest>() && variant != "forgets the counters") {
     reply.build->sha256 = "sha";

@@ -3,6 +3,7 @@
 
 #include "sweep/sweep_loop.h"
 
+#include <filesystem>
 #include <iterator>
 #include <numeric>
 
@@ -198,6 +199,61 @@ TEST_F(SweepLoopTest, APickIsTheSameAsWithoutTheOtherProblems) {
     for (const Problem& problem : problems) sweep({problem});
     EXPECT_EQ(together, results_of(store_)) << devices;
   }
+}
+
+// How long a measurement took decides how many of them wait at a worker, and nothing else.
+TEST_F(SweepLoopTest, ResultsAndTheirOrderAreTheSameHoweverManyVariantsWaitAtAWorker) {
+  const Variable fast("FAKE_WORKER_FAST", beside_ladder()[2]);
+  options_.compile_processes = 1;  // so that builds come in the order of the search
+  options_.budget.evaluations = 24;
+  std::set<std::string> results;
+  std::vector<std::string> order;  // on one GPU
+  for (const char* text : {"", "0.001", "0.008"}) {
+    const Variable took("FAKE_WORKER_SECONDS", text);
+    std::filesystem::remove(folder_.file("log"));
+    store_ = Store::open(folder_.file(std::string(text) + ".db"), Store::Mode::read_write).value();
+    EXPECT_EQ(sweep({problem_, neighbor()}).evaluated, 48);
+    if (order.empty()) {
+      order = measured();
+      results = results_of(store_);
+    }
+    EXPECT_EQ(measured(), order) << text;
+    EXPECT_EQ(results_of(store_), results) << text;
+  }
+}
+
+// Those that wait at workers count among the variants that are between search and result.
+TEST_F(SweepLoopTest, TheWindowIsTheSameHoweverManyVariantsWaitAtAWorker) {
+  const Variable took("FAKE_WORKER_SECONDS", "0.001");
+  options_.compile_processes = 1;
+  options_.budget.evaluations = 40;
+  sweep();
+  const std::size_t window = 2 * 1 + 2 * 1;
+  std::size_t wanted = 0, done = 0, most = 0;
+  for (const WorkerEvent& event : events()) {
+    wanted += event.kind == "compile" && event.event == "begins";
+    done += event.kind == "measure" && event.event == "is";
+    most = std::max(most, wanted - std::min(wanted, done));
+  }
+  EXPECT_EQ(done, 40U);
+  EXPECT_LE(most, window);
+}
+
+TEST_F(SweepLoopTest, ASweepThatIsToldToStopRecordsWhatWaitsAtWorkersAndBeginsNothingElse) {
+  const Variable took("FAKE_WORKER_SECONDS", "0.001");
+  const Variable slow("FAKE_WORKER_MEASURE_MS", "20");  // so that builds are ready before
+  options_.compile_processes = 4;
+  options_.budget.evaluations.reset();
+  std::int64_t done = 0;
+  const auto note = [&](const SweepProgress& progress) { done = progress.done; };
+  const Result<SweepSummary> summary =
+      run_sweep(options_, devices_, planned({problem_}), store_, note, [&] { return done >= 5; });
+  ASSERT_TRUE(summary.ok()) << summary.status().message();
+  EXPECT_TRUE(summary->stopped_early);
+  const std::vector<std::string> begun = measured();
+  EXPECT_LE(begun.size(), 5 + kMostRequests);
+  EXPECT_EQ(summary->evaluated, std::ssize(begun));
+  EXPECT_EQ(store_.outcomes()->size(), begun.size());
 }
 
 // A warm start knows the results of the problem before, so a search that starts warm waits for

@@ -60,10 +60,10 @@ TEST_F(BuildAheadTest, LeavesToItsTurnWhatFails) {
 
 TEST_F(BuildAheadTest, ForgetsWhatNobodyTook) {
   build("good");
-  for (std::int64_t id = 1; id <= 3; ++id) ahead_.look(id, request("good"));
+  const std::int64_t last = kMostRequests + 1;
+  for (std::int64_t id = 1; id <= last; ++id) ahead_.look(id, request("good"));
   EXPECT_FALSE(ahead_.take(1).has_value());
-  EXPECT_TRUE(ahead_.take(2).has_value());
-  EXPECT_TRUE(ahead_.take(3).has_value());
+  for (std::int64_t id = 2; id <= last; ++id) EXPECT_TRUE(ahead_.take(id).has_value()) << id;
 }
 
 }  // namespace

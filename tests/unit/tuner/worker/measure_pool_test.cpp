@@ -39,14 +39,15 @@ MeasurePool pool(const std::vector<std::string>& ids, milliseconds deadline = mi
   return {fake_worker_path(), devices, {"rotating", ""}, deadline};
 }
 
-// Everything of `variants`, submitted as there is room, by variant.
+// Everything of `variants`, submitted as there is room if `left` variants are left, by variant.
 Result<std::map<std::string, WorkReply>> run(MeasurePool& workers,
-                                             const std::vector<std::string>& variants) {
+                                             const std::vector<std::string>& variants,
+                                             std::size_t left = 1) {
   std::map<std::int64_t, std::string> at_work;
   std::map<std::string, WorkReply> replies;
   std::int64_t next = 0;
   while (replies.size() < variants.size()) {
-    while (workers.has_room({}) && next < std::ssize(variants)) {
+    while (workers.has_room({}, left) && next < std::ssize(variants)) {
       at_work[next] = variants[std::size_t(next)];
       workers.submit({next, MeasureRequest{{{}, at_work[next]}, 0}});
       ++next;
@@ -57,11 +58,23 @@ Result<std::map<std::string, WorkReply>> run(MeasurePool& workers,
   return replies;
 }
 
+// As a sweep does that has nothing else at work.
+Result<WorkReply> next_alone(MeasurePool& workers) {
+  while (true) {
+    MGTUNE_ASSIGN(std::optional<WorkReply> reply, workers.poll());
+    if (reply) return *std::move(reply);
+    workers.start_alone();
+    WaitSet waiting;
+    workers.join(waiting);
+    waiting.wait();
+  }
+}
+
 TEST(MeasurePool, AllGpusAreAtWorkAtTheSameTime) {
   MeasurePool workers = pool({"GPU-0", "GPU-1", "GPU-2", "GPU-3"}, milliseconds(10'000));
   EXPECT_EQ(workers.size(), 4U);
   for (std::int64_t id = 0; id < 4; ++id) {
-    ASSERT_TRUE(workers.has_room({}));
+    ASSERT_TRUE(workers.has_room({}, 1));
     workers.submit({id, MeasureRequest{{{}, id == 3 ? "v" : "hang"}, 0}});
   }
   std::optional<WorkReply> reply;
@@ -79,20 +92,109 @@ TEST(MeasurePool, AWorkerHasOneMoreMeasurementOfItsProblem) {
   const NamedProblem other{"family", "family.add", "n=7"};
   std::int64_t id = 0;
   for (const bool has_room_for_other : {true, true, false, false}) {
-    EXPECT_EQ(workers.has_room(other), has_room_for_other) << id;
-    ASSERT_TRUE(workers.has_room({})) << id;
+    EXPECT_EQ(workers.has_room(other, 1), has_room_for_other) << id;
+    ASSERT_TRUE(workers.has_room({}, 1)) << id;
     workers.submit({id++, MeasureRequest{{{}, "slow"}, 0}});
   }
-  EXPECT_FALSE(workers.has_room({}));
+  EXPECT_FALSE(workers.has_room({}, 1));
   std::set<std::int64_t> done;
   while (done.size() < 4) {
     const Result<std::optional<WorkReply>> reply = wait_for_next(workers);
     ASSERT_TRUE(reply.ok()) << reply.status().message();
     EXPECT_EQ((*reply)->outcome, Outcome::ok);
     done.insert((*reply)->id);
-    EXPECT_TRUE(workers.has_room({}));
-    EXPECT_EQ(workers.has_room(other), done.size() >= 3) << "an idle worker alone takes it";
+    EXPECT_TRUE(workers.has_room({}, 1));
+    EXPECT_EQ(workers.has_room(other, 1), done.size() >= 3) << "an idle worker alone takes it";
   }
+}
+
+// How many requests the workers take of a problem whose last measurement took so long.
+int requests_at_once(const std::vector<std::string>& ids, const char* text, std::size_t left) {
+  const Variable took("FAKE_WORKER_SECONDS", text);
+  MeasurePool workers = pool(ids);
+  std::int64_t id = 0;
+  for (const std::string& each : ids) workers.submit({id++, MeasureRequest{{{}, each}, 0}});
+  for (std::int64_t done = 0; done < id; ++done) EXPECT_TRUE(wait_for_next(workers).ok());
+  int requests = 0;
+  for (; workers.has_room({}, left) && requests < 100; ++requests) {
+    workers.submit({id++, MeasureRequest{{{}, "v"}, 0}});
+  }
+  return requests;
+}
+
+TEST(MeasurePool, MoreMeasurementsWaitAtAWorkerIfTheyAreShort) {
+  EXPECT_EQ(requests_at_once({"GPU-0"}, "0.004", 1), 4);
+  EXPECT_EQ(requests_at_once({"GPU-0"}, "0", 1), 4);
+  EXPECT_EQ(requests_at_once({"GPU-0"}, "0.0075", 1), 3) << "two of them take 15 ms";
+  EXPECT_EQ(requests_at_once({"GPU-0"}, "0.012", 1), 2);
+  EXPECT_EQ(requests_at_once({"GPU-0"}, "3", 1), 2);
+  EXPECT_EQ(requests_at_once({"GPU-0"}, "", 1), 2) << "nobody knows";
+}
+
+TEST(MeasurePool, OfSeveralGpusNoneHoldsTheLastVariantsOfAProblem) {
+  EXPECT_EQ(requests_at_once({"GPU-0", "GPU-1"}, "0.004", 100), 8);
+  EXPECT_EQ(requests_at_once({"GPU-0", "GPU-1"}, "0.004", 11), 6);
+  EXPECT_EQ(requests_at_once({"GPU-0", "GPU-1"}, "0.004", 7), 4);
+  EXPECT_EQ(requests_at_once({"GPU-0", "GPU-1"}, "0.004", 1), 4);
+}
+
+TEST(MeasurePool, ARequestWaitsWhereTheFewestDo) {
+  const TestFolder folder;
+  const Variable log("FAKE_WORKER_LOG", folder.file("log"));
+  const Variable took("FAKE_WORKER_SECONDS", "0.004");
+  MeasurePool workers = pool({"GPU-0", "GPU-1"});
+  std::vector<std::string> many;
+  for (int i = 0; i < 2; ++i) many.push_back("first " + std::to_string(i));
+  ASSERT_TRUE(run(workers, many).ok());
+  for (std::int64_t id = 10; id < 18; ++id) {
+    ASSERT_TRUE(workers.has_room({}, 100));
+    workers.submit({id, MeasureRequest{{{}, "counted"}, 0}});
+  }
+  for (int i = 0; i < 8; ++i) ASSERT_TRUE(wait_for_next(workers).ok());
+  std::ifstream lines(folder.file("log"));
+  std::map<std::string, int> counted;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("begins") == std::string::npos || !line.ends_with("counted")) continue;
+    ++counted[line.find("GPU-0") == std::string::npos ? "GPU-1" : "GPU-0"];
+  }
+  EXPECT_EQ(counted["GPU-0"], 4);
+  EXPECT_EQ(counted["GPU-1"], 4);
+}
+
+// All that wait there, and the reply of each comes once.
+TEST(MeasurePool, AllThatWaitAtAGpuThatIsLeftAloneGoToAnother) {
+  const TestFolder folder;
+  const Variable harm("FAKE_WORKER_HARM", folder.file("harm"));
+  const Variable took("FAKE_WORKER_SECONDS", "0.001");
+  MeasurePool workers = pool({"GPU-0-frail", "GPU-1"});
+  std::vector<std::string> many = {"a", "b", "harms"};
+  for (int i = 0; i < 12; ++i) many.push_back("v" + std::to_string(i));
+  const auto replies = run(workers, many, 100);
+  ASSERT_TRUE(replies.ok()) << replies.status().message();
+  EXPECT_EQ(replies->size(), many.size());
+  for (const auto& [variant, reply] : *replies) {
+    EXPECT_EQ(reply.outcome, variant == "harms" ? Outcome::crashed : Outcome::ok) << variant;
+  }
+}
+
+TEST(MeasurePool, WhatEndsItsWorkerAmongOthersIsMeasuredAloneAndTheOthersOnce) {
+  const Variable killed("FAKE_WORKER_KILLED", "kills");
+  const Variable took("FAKE_WORKER_SECONDS", "0.001");
+  MeasurePool workers = pool({"GPU-0"});
+  ASSERT_TRUE(run(workers, {"first"}).ok());
+  std::map<std::int64_t, std::string> variants = {{1, "a"}, {2, "kills"}, {3, "b"}, {4, "c"}};
+  for (const auto& [id, variant] : variants) {
+    ASSERT_TRUE(workers.has_room({}, 1));
+    workers.submit({id, MeasureRequest{{{}, variant}, 0}});
+  }
+  std::vector<std::int64_t> order;
+  while (order.size() < 4) {
+    const Result<WorkReply> reply = next_alone(workers);
+    ASSERT_TRUE(reply.ok()) << reply.status().message();
+    order.push_back(reply->id);
+    EXPECT_EQ(reply->outcome, reply->id == 2 ? Outcome::crashed : Outcome::ok) << reply->id;
+  }
+  EXPECT_EQ(order, (std::vector<std::int64_t>{1, 3, 4, 2}));
 }
 
 TEST(MeasurePool, AFinalWaitsForBothOfItsWorker) {
@@ -228,18 +330,6 @@ TEST(MeasurePool, AMissingProgramIsNamed) {
   EXPECT_THAT(workers.measure({}).status().message(), HasSubstr("cannot run '/no/such/program'"));
 }
 
-// As a sweep does that has nothing else at work.
-Result<WorkReply> next_alone(MeasurePool& workers) {
-  while (true) {
-    MGTUNE_ASSIGN(std::optional<WorkReply> reply, workers.poll());
-    if (reply) return *std::move(reply);
-    workers.start_alone();
-    WaitSet waiting;
-    workers.join(waiting);
-    waiting.wait();
-  }
-}
-
 WorkRequest measure_request(std::int64_t id, const std::string& variant) {
   return {id, MeasureRequest{{{}, variant}, 0}};
 }
@@ -272,12 +362,12 @@ TEST(MeasurePool, WhatWasKilledWaitsForSilence) {
     ASSERT_TRUE(reply.ok());
     EXPECT_FALSE(reply->has_value() && (*reply)->id == 2);
   }
-  EXPECT_FALSE(workers.has_room({}));
+  EXPECT_FALSE(workers.has_room({}, 1));
   Result<WorkReply> reply = next_alone(workers);
   if (reply->id == 1) reply = next_alone(workers);
   EXPECT_EQ(reply->outcome, Outcome::crashed);
   EXPECT_FALSE(workers.needs_silence());
-  EXPECT_TRUE(workers.has_room({}));
+  EXPECT_TRUE(workers.has_room({}, 1));
 }
 
 TEST(MeasurePool, AReferenceWhoseProcessIsKilledIsNoVariantsFault) {

@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 
 #include <array>
 #include <chrono>
@@ -12,6 +13,7 @@
 #include <iterator>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tests/helpers/environment_variable.h"
 #include "tests/helpers/test_folder.h"
@@ -102,18 +104,20 @@ TEST(WorkerProcess, AfterAFailureOfTheMachineItIsIdleAgain) {
   EXPECT_EQ(end_of(worker).id, 2);
 }
 
-TEST(WorkerProcess, ASecondRequestFollowsTheFirst) {
+TEST(WorkerProcess, ThreeMoreRequestsFollowTheFirst) {
   WorkerProcess worker({fake_worker_path()}, milliseconds(10'000));
   worker.submit(request(1, "slow"));
-  ASSERT_TRUE(worker.has_room());
-  worker.submit(request(2, "v2"));
+  for (std::int64_t id = 2; id <= 4; ++id) {
+    ASSERT_TRUE(worker.has_room());
+    worker.submit(request(id, "v"));
+  }
   EXPECT_FALSE(worker.has_room());
-  EXPECT_EQ(end_of(worker).id, 1);
-  EXPECT_FALSE(worker.is_idle());
-  ASSERT_TRUE(worker.has_room());
-  worker.submit(request(3, "v3"));
-  EXPECT_EQ(end_of(worker).id, 2);
-  EXPECT_EQ(end_of(worker).id, 3);
+  for (std::int64_t id = 1; id <= 6; ++id) {
+    EXPECT_FALSE(worker.is_idle());
+    EXPECT_EQ(end_of(worker).id, id);
+    ASSERT_TRUE(worker.has_room());
+    if (id <= 2) worker.submit(request(id + 4, "v"));
+  }
   EXPECT_TRUE(worker.is_idle());
   EXPECT_EQ(worker.restarts(), 0);
 }
@@ -127,15 +131,16 @@ TEST(WorkerProcess, WhatEndsItsWorkerIsTheOneThatWasAtWork) {
                                                             : Outcome::crashed;
     WorkerProcess worker({fake_worker_path()}, milliseconds(500));
     worker.submit(request(1, "v1"));
-    worker.submit(request(2, culprit));  // the second
+    worker.submit(request(2, culprit));
+    worker.submit(request(3, "v3"));
+    worker.submit(request(4, culprit));
     EXPECT_EQ(end_of(worker).outcome, Outcome::ok);
-    worker.submit(request(3, "v3"));  // behind the first
-    const WorkReply reply = end_of(worker);
-    EXPECT_EQ(reply.id, 2);
-    EXPECT_EQ(reply.outcome, expected);
-    const WorkReply next = end_of(worker);
-    EXPECT_EQ(next.id, 3);
-    EXPECT_EQ(next.outcome, Outcome::ok);
+    worker.submit(request(5, "v5"));
+    for (std::int64_t id = 2; id <= 5; ++id) {
+      const WorkReply reply = end_of(worker);
+      EXPECT_EQ(reply.id, id);
+      EXPECT_EQ(reply.outcome, id % 2 == 0 ? expected : Outcome::ok) << id;
+    }
     EXPECT_TRUE(worker.is_idle());
   }
 }
@@ -169,17 +174,41 @@ TEST(WorkerProcess, ACrashMessageIsOfTheRequestThatCrashed) {
               EndsWith("block (3,0,0) thread 5: byte 64 of a buffer of 64"));
 }
 
+// Here too this process reads what the worker wrote when it has ended, three requests later.
+TEST(WorkerProcess, ACrashMessageIsOfTheRequestThatCrashedHoweverLateItIsRead) {
+  WorkerProcess worker({fake_worker_path()}, milliseconds(10'000));
+  worker.submit(request(1, "v1"));
+  EXPECT_EQ(end_of(worker).id, 1);
+  worker.submit(request(2, "slow"));
+  worker.submit(request(3, "v3"));
+  worker.submit(request(4, "v4"));
+  worker.submit(request(5, "crash"));
+  EXPECT_FALSE(worker.poll()->has_value());
+  WaitSet begun;
+  worker.join(begun);
+  begun.wait();
+  EXPECT_FALSE(worker.poll()->has_value()) << "the first has begun, and all are sent";
+  siginfo_t end;
+  ASSERT_EQ(::waitid(P_ALL, 0, &end, WEXITED | WNOWAIT), 0);
+  for (std::int64_t id = 2; id <= 4; ++id) EXPECT_EQ(end_of(worker).id, id);
+  worker.submit(request(6, "crash"));
+  EXPECT_THAT(end_of(worker).message,
+              EndsWith("block (3,0,0) thread 5: byte 64 of a buffer of 64"));
+}
+
 TEST(WorkerProcess, WhatWouldComeNextCanGoToAnotherWorker) {
   WorkerProcess worker({fake_worker_path(), "dead"}, milliseconds(10'000));
   worker.submit(request(1, "v1"));
   worker.submit(request(2, "v2"));
+  worker.submit(request(3, "v3"));
   EXPECT_FALSE(wait_for_next(worker).ok());
   EXPECT_EQ(worker.return_unstarted().request.id, 1);
-  const std::optional<WorkerProcess::Task> next = worker.return_next();
-  ASSERT_TRUE(next.has_value());
-  EXPECT_EQ(next->request.id, 2);
+  const std::vector<WorkerProcess::Task> next = worker.return_next();
+  ASSERT_EQ(next.size(), 2U);
+  EXPECT_EQ(next[0].request.id, 2);
+  EXPECT_EQ(next[1].request.id, 3);
   EXPECT_TRUE(worker.is_idle());
-  EXPECT_FALSE(worker.return_next().has_value());
+  EXPECT_TRUE(worker.return_next().empty());
 }
 
 TEST(WorkerProcess, AProgramThatDoesNotRunShowsInPoll) {
