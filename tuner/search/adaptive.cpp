@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <map>
 #include <set>
@@ -42,6 +43,9 @@ constexpr double kOverconfidence = 10;
 
 // The model is asked about all variants again after so many results, because that takes long.
 constexpr std::size_t kRenew = 20;
+
+// With so many observations a fit takes 10 ms and more, as long as some measurements.
+constexpr std::size_t kLongFit = 100;
 
 // The number of observations in the model: with a thousand, a suggestion would take 0.3 s. The
 // model keeps the fastest ones and a sample of the others.
@@ -91,14 +95,17 @@ class AdaptiveSearch final : public Search {
   }
 
   std::optional<Variant> next() override {
-    const bool starts =
-        observations_.size() < std::max(kStart, set_.design_count()) || measured_ == 0;
     std::optional<std::uint64_t> index = next_warm();
-    if (!index.has_value()) index = starts ? start() : most_promising();
+    if (!index.has_value()) index = starts() ? start() : most_promising();
     if (!index.has_value()) return std::nullopt;
     Variant variant = set_.point(*index);
     add_observation(*index, variant);
     return variant;
+  }
+
+  std::function<void()> long_work() override {
+    if (!warm_.empty() || starts() || known_ < kLongFit || !refit_is_due()) return nullptr;
+    return [this] { fit(TimeScale(observations_)); };
   }
 
   void report(const Evaluation& evaluation) override {
@@ -179,6 +186,10 @@ class AdaptiveSearch final : public Search {
     return std::nullopt;
   }
 
+  bool starts() const {
+    return observations_.size() < std::max(kStart, set_.design_count()) || measured_ == 0;
+  }
+
   // There is no model before anything was measured, so the start is the most remote of a few random
   // variants. The most remote of all would be a corner of the space, and corners are seldom fast.
   std::optional<std::uint64_t> start() {
@@ -219,7 +230,8 @@ class AdaptiveSearch final : public Search {
 
   std::optional<std::uint64_t> most_promising() {
     const TimeScale scale(observations_);
-    if (refit_is_due()) refit(scale);
+    if (refit_is_due()) fit(scale);
+    if (lacks_candidates_) draw_candidates();
     while (next_to_model_ < observations_.size()) {
       posterior_.observe(observations_[next_to_model_].point);
       modelled_.push_back(next_to_model_++);
@@ -228,7 +240,8 @@ class AdaptiveSearch final : public Search {
     add_new_candidates();
     condition(scale);
     if (const auto best = best_candidate(scale)) return best;
-    refit(scale);  // with other candidates
+    fit(scale);
+    draw_candidates();  // others
     condition(scale);
     return best_candidate(scale);
   }
@@ -260,7 +273,8 @@ class AdaptiveSearch final : public Search {
            modelled_.size() >= kMaxModelled + kMaxGrowth;
   }
 
-  void refit(const TimeScale& scale) {
+  // The lengths and the noise by all results, and a posterior that has no candidates yet.
+  void fit(const TimeScale& scale) {
     choose_modelled(scale);
     PointTable points(encoding_.coordinates().size());
     std::vector<double> values;
@@ -276,9 +290,14 @@ class AdaptiveSearch final : public Search {
     posterior_ = Posterior(encoding_.coordinates(), kernel_);
     for (const std::size_t place : modelled_) posterior_.observe(observations_[place].point);
     next_to_model_ = observations_.size();
+    lacks_candidates_ = true;
+  }
+
+  void draw_candidates() {
     pool_.draw(kSample);
     has_neighbors_.clear();
     add_new_candidates();
+    lacks_candidates_ = false;
   }
 
   void choose_modelled(const TimeScale& scale) {
@@ -370,6 +389,7 @@ class AdaptiveSearch final : public Search {
   std::vector<std::size_t> modelled_;         // places of the posterior's observations
   std::size_t next_to_model_ = 0;             // the first observation that it does not have yet
   std::size_t known_at_fit_ = 0;              // 0: never fitted
+  bool lacks_candidates_ = false;             // since the last fit
   std::set<std::uint64_t> has_neighbors_;     // whose neighbors are candidates since then
 };
 

@@ -71,6 +71,10 @@ class FirstVariants final : public Search {
     return variant;
   }
 
+  std::function<void()> long_work() override {
+    return is_at_start() ? nullptr : strategy_->long_work();
+  }
+
   void report(const Evaluation& evaluation) override { strategy_->report(evaluation); }
   double chance_of_gain(double gain) const override { return strategy_->chance_of_gain(gain); }
   bool is_at_start() const override { return given_ < first_.size(); }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -45,6 +46,11 @@ class Search {
   // more or the limit of the search was reached before one was found. It may be called again before
   // earlier variants are reported, because a sweep compiles several variants while it measures one.
   virtual std::optional<Variant> next() = 0;
+
+  // What next() would do first now if it takes long (up to 0.1 s): the caller may do it in its
+  // place, on another thread, and calls no other function until it is done. It does not use the
+  // limit. The search returns the same variants as without it. Empty if there is no such work.
+  virtual std::function<void()> long_work() { return nullptr; }
 
   // Tells the strategy a result. Results may come in any order, at most one for each variant. The
   // variant may also be one that next() did not return.

@@ -165,7 +165,8 @@ Status ProblemSweep::advance(std::size_t window) {
 
 // A variant may be ready while all GPUs are at the finals of other problems.
 bool ProblemSweep::waits_for_nothing() {
-  return measuring_.empty() && ((compiling_.empty() && ready_.empty()) || stopping());
+  const bool has_all = compiling_.empty() && ready_.empty() && !proposals_.is_thinking();
+  return measuring_.empty() && (has_all || stopping());
 }
 
 std::optional<Clock::time_point> ProblemSweep::wakes_at() const {
@@ -174,7 +175,8 @@ std::optional<Clock::time_point> ProblemSweep::wakes_at() const {
 
 GpuPhase ProblemSweep::idle_cause() const {
   if (!ready_.empty() && !measuring_.empty()) return GpuPhase::wait_default;
-  return compiling_.empty() ? GpuPhase::wait_last : GpuPhase::wait_compile;
+  if (!compiling_.empty()) return GpuPhase::wait_compile;
+  return proposals_.is_thinking() ? GpuPhase::search : GpuPhase::wait_last;
 }
 
 bool ProblemSweep::has_more() {
@@ -201,7 +203,8 @@ Status ProblemSweep::want_more(std::size_t window) {
     if (!variant.has_value()) {
       // If the search was stopped while it looked, it goes on when the problem gets more time.
       // Variants that are at work, such as the default, still get their results.
-      if (stage_ == Stage::turn && !proposals_.exhausted() && at_work() == 0) stopped_ = true;
+      const bool is_stopped = !proposals_.exhausted() && !proposals_.is_thinking();
+      if (stage_ == Stage::turn && is_stopped && at_work() == 0) stopped_ = true;
       break;
     }
     ++requested_;
@@ -377,8 +380,8 @@ Status ProblemSweep::finish(const VariantState& state, Origin origin) {
   unsupported_ += state.outcome == Outcome::unsupported ? 1 : 0;
   if (state.contends()) contenders_.add(state);
   MGTUNE_TRY(measure_ready());
-  proposals_.search().report({state.point, state.outcome,
-                              state.measurement.has_value() ? state.measurement->median_ns : 0});
+  proposals_.report({state.point, state.outcome,
+                     state.measurement.has_value() ? state.measurement->median_ns : 0});
   MGTUNE_TRY(record(state, origin));
   if (stage_ == Stage::turn) on_variant_(*this);
   for (const VariantState& same : same_code_.add_result(state)) {
@@ -452,7 +455,7 @@ bool ProblemSweep::stopping() {
 // Once the target is reached, it stays so, whatever the search concludes from later results.
 bool ProblemSweep::settled() {
   const std::optional<double>& target = shared_.options.target;
-  settled_ = settled_ || (target.has_value() && is_reached(*target, proposals_.search()));
+  settled_ = settled_ || (target.has_value() && proposals_.is_reached(*target));
   return settled_;
 }
 

@@ -73,6 +73,11 @@ class ProblemSweep {
   // compilation only if there is time left.
   bool waits_for_nothing();
   std::optional<std::chrono::steady_clock::time_point> wakes_at() const;
+
+  // A search that thinks (proposals.h): adds what take_thought() waits for.
+  void join(WaitSet& waiting) const { proposals_.join(waiting); }
+  void take_thought() { proposals_.take_thought(); }
+
   GpuPhase idle_cause() const;  // why a GPU measures no variant of this problem
 
   // Suspects, when nothing else is at work, and whether they are to blame.

@@ -1,7 +1,9 @@
 #include "sweep/proposals.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
+#include <utility>
 
 namespace mgtune {
 namespace {
@@ -47,7 +49,13 @@ std::optional<Variant> Proposals::next(
     has_proposed_ = true;
     return variant;
   }
+  take_thought();
+  if (is_thinking()) return std::nullopt;
   while (!awaits_warm_start_ || search_->is_at_start()) {
+    if (const std::function<void()> long_work = search_->long_work()) {
+      thought_->start(long_work);
+      return std::nullopt;
+    }
     limit_->restart(deadline);
     std::optional<Variant> variant = search_->next();
     if (!variant.has_value()) {
@@ -59,6 +67,22 @@ std::optional<Variant> Proposals::next(
     if (!excludes(variant_text(*op_, *variant))) return variant;
   }
   return std::nullopt;
+}
+
+void Proposals::take_thought() {
+  if (!thought_->take()) return;
+  for (const Evaluation& evaluation : std::exchange(unreported_, {})) search_->report(evaluation);
+}
+
+void Proposals::join(WaitSet& waiting) const { thought_->join(waiting); }
+
+void Proposals::report(const Evaluation& evaluation) {
+  if (is_thinking()) return unreported_.push_back(evaluation);
+  search_->report(evaluation);
+}
+
+bool Proposals::is_reached(double target) const {
+  return !is_thinking() && mgtune::is_reached(target, *search_);
 }
 
 }  // namespace mgtune

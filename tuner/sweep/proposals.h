@@ -2,7 +2,9 @@
 // wants, behind the default if that has no result yet. Then come those that the search proposes,
 // without those whose results are known.
 //
-// One thread.
+// What takes a search long it does on a thread of its own (Search::long_work), so that the loop of
+// the sweep serves the workers meanwhile. Results that are reported then reach the search when that
+// is done. One thread uses an object.
 
 #pragma once
 
@@ -13,8 +15,10 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "search/search.h"
+#include "sweep/background_work.h"
 #include "sweep/planned_problem.h"
 #include "sweep/sweep_shared.h"
 
@@ -51,8 +55,16 @@ class Proposals {
 
   // nullopt: there is no other variant, or the search looked for one for too long (both are
   // exhausted()), or it was stopped while it looked, by the deadline or by the user, or it waits
-  // for its warm start.
+  // for its warm start, or is_thinking().
   std::optional<Variant> next(std::optional<std::chrono::steady_clock::time_point> deadline);
+
+  bool is_thinking() const { return thought_->is_at_work(); }
+  void take_thought();                // ends is_thinking() if the search is done
+  void join(WaitSet& waiting) const;  // adds what take_thought() waits for
+
+  void report(const Evaluation& evaluation);  // to the search
+  // mgtune::is_reached(). False while is_thinking(): nobody can ask the search.
+  bool is_reached(double target) const;
 
   bool exhausted() const { return exhausted_; }
 
@@ -62,12 +74,11 @@ class Proposals {
   // it did not give up.
   std::uint64_t looked_in_vain() const { return looked_in_vain_; }
 
-  Search& search() { return *search_; }
-
- private:
+  // For tests: with this search, which does not wait for a warm start.
   Proposals(const Operator& op, std::shared_ptr<WalkLimit> limit, std::unique_ptr<Search> search)
       : op_(&op), limit_(std::move(limit)), search_(std::move(search)) {}
 
+ private:
   const Operator* op_;
   std::shared_ptr<WalkLimit> limit_;  // of the search
   std::unique_ptr<Search> search_;
@@ -76,6 +87,9 @@ class Proposals {
   bool lacks_default_ = false;  // the search proposes the default first
   bool exhausted_ = false, has_proposed_ = false, awaits_warm_start_ = false;
   std::uint64_t looked_in_vain_ = 0;
+  std::vector<Evaluation> unreported_;  // since the search began to think
+  // The last member, because it uses the search.
+  std::unique_ptr<BackgroundWork> thought_ = std::make_unique<BackgroundWork>();
 };
 
 }  // namespace mgtune

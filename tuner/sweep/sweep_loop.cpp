@@ -58,6 +58,7 @@ Status SweepLoop::decide(std::size_t most_left) {
     make_silence();
     MGTUNE_TRY(write());
     wait();
+    for (ProblemSweep* problem : at_work()) problem->take_thought();
     MGTUNE_TRY(receive_builds());
     MGTUNE_TRY(receive_measurements());
   }
@@ -86,6 +87,7 @@ Status SweepLoop::run_variants() {
     make_silence();
     MGTUNE_TRY(write());
     wait();
+    for (ProblemSweep* problem : at_work()) problem->take_thought();
     MGTUNE_TRY(receive_builds());
     MGTUNE_TRY(receive_measurements());
   }
@@ -106,11 +108,14 @@ void SweepLoop::while_waiting(WaitSet& waiting) {
     if (failure_.ok()) failure_ = status;
   };
   make_silence();
+  for (ProblemSweep* problem : at_work()) problem->take_thought();
   keep(receive_builds());
   keep(receive_measurements());
   if (failure_.ok()) keep(advance());
   if (failure_.ok()) keep(write());
-  if (failure_.ok()) shared_.pool.join(waiting);
+  if (!failure_.ok()) return;
+  shared_.pool.join(waiting);
+  for (const ProblemSweep* problem : at_work()) problem->join(waiting);
 }
 
 // Between search and result there are no more variants than keep the compilers and the measure
@@ -157,6 +162,7 @@ void SweepLoop::wait() {
   WaitSet waiting;
   shared_.pool.join(waiting);
   shared_.workers.join(waiting);
+  for (const ProblemSweep* problem : at_work()) problem->join(waiting);
   if (const auto deadline = turn_ == nullptr ? std::nullopt : turn_->wakes_at()) {
     waiting.add(*deadline);
   }

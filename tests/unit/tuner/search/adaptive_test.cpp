@@ -9,7 +9,9 @@
 #include <array>
 #include <cmath>
 #include <deque>
+#include <functional>
 #include <set>
+#include <vector>
 
 #include "search/replay.h"
 #include "search/search.h"
@@ -335,6 +337,28 @@ TEST(AdaptiveTest, SaysNothingAboutASetThatIsTooLargeToLookAt) {
   }
   EXPECT_EQ(search->chance_of_gain(0.02), 1);
   EXPECT_EQ(set.enumerated, 0U);
+}
+
+// Whoever does the long work of a search gets the same variants as who leaves it to next().
+TEST(AdaptiveTest, ItsLongWorkIsWhatItWouldDoItself) {
+  const SyntheticSet set = SyntheticSet::product({4, 5, 3, 2, 8, 2});
+  const auto own = adaptive(set, 1), helped = adaptive(set, 1);
+  std::vector<int> works;
+  for (int i = 0; i < 200; ++i) {
+    if (const std::function<void()> work = helped->long_work()) {
+      work();
+      works.push_back(i);
+      EXPECT_FALSE(helped->long_work()) << "it is done";
+    }
+    const Variant variant = *own->next();
+    ASSERT_EQ(helped->next(), variant) << i;
+    const Evaluation evaluation{variant, Outcome::ok, separable(variant)};
+    own->report(evaluation);
+    helped->report(evaluation);
+  }
+  ASSERT_GE(works.size(), 3U);
+  EXPECT_GE(works.front(), 100) << "before that it takes no long time";
+  EXPECT_LE(works.size(), 6U);
 }
 
 TEST(AdaptiveTest, NothingIsLeftOnceEverythingWasVisited) {

@@ -239,6 +239,20 @@ TEST_F(SweepLoopTest, TheWindowIsTheSameHoweverManyVariantsWaitAtAWorker) {
   EXPECT_LE(most, window);
 }
 
+// From 100 results on a search thinks on a thread of its own.
+TEST_F(SweepLoopTest, TheLoopWaitsForASearchThatThinksWhenNothingElseIsLeft) {
+  const Variable spread("FAKE_WORKER_SPREAD", "yes");
+  options_.strategy = "adaptive";
+  options_.method = {"rotating", ""};
+  options_.compile_processes = 1;
+  options_.budget.evaluations = 160;
+  problem_ = bind_problem(*problem_.op, {{"rows", "4"}, {"hidden", "4096"}, {"T", "f32"}}).value();
+  const SweepSummary summary = sweep({problem_, neighbor()});
+  EXPECT_EQ(measured_of(problem_).size(), 160U);
+  EXPECT_EQ(summary.picks.size(), 2U);
+  EXPECT_EQ(summary.unfound, 0);
+}
+
 TEST_F(SweepLoopTest, ASweepThatIsToldToStopRecordsWhatWaitsAtWorkersAndBeginsNothingElse) {
   const Variable took("FAKE_WORKER_SECONDS", "0.001");
   const Variable slow("FAKE_WORKER_MEASURE_MS", "20");  // so that builds are ready before
