@@ -7,9 +7,11 @@
 #include <benchmark/benchmark.h>
 #include <time.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "family/catalog.h"
@@ -58,13 +60,15 @@ std::vector<PlannedProblem> planned(Catalog& catalog, const DeviceInfo& device) 
   return all;
 }
 
-// The processor time at half of the variants.
+// The processor time at half of the variants, and the longest between two of them.
 struct Clock {
   std::int64_t half = 0, done = 0;
-  double begin = thread_seconds(), at_half = 0;
+  double begin = thread_seconds(), at_half = 0, last = begin, longest = 0;
 
   void note() {
-    if (++done == half) at_half = thread_seconds();
+    const double now = thread_seconds();
+    longest = std::max(longest, now - std::exchange(last, now));
+    if (++done == half) at_half = now;
   }
 };
 
@@ -104,6 +108,7 @@ void sweep(benchmark::State& state, const std::string& strategy, std::int64_t ev
     const auto evaluated = static_cast<double>(summary->evaluated);
     state.counters["variants"] = evaluated;
     state.counters["us_per_variant"] = 1e6 * all / evaluated;
+    state.counters["longest_ms"] = 1e3 * clock.longest;
     if (clock.at_half > 0) {
       state.counters["late"] = 1e6 * (all - (clock.at_half - clock.begin)) / (evaluated / 2);
     }

@@ -105,7 +105,11 @@ class AdaptiveSearch final : public Search {
 
   std::function<void()> long_work() override {
     if (!warm_.empty() || starts() || known_ < kLongFit || !refit_is_due()) return nullptr;
-    return [this] { fit(TimeScale(observations_)); };
+    pool_.draw(kSample);  // here, because the limit of the walk is its user's
+    return [this] {
+      fit(TimeScale(observations_));
+      use_drawn_candidates();
+    };
   }
 
   void report(const Evaluation& evaluation) override {
@@ -240,10 +244,21 @@ class AdaptiveSearch final : public Search {
     add_new_candidates();
     condition(scale);
     if (const auto best = best_candidate(scale)) return best;
+    pool_.draw(kSample);  // others
+    if (!has_candidate()) {
+      posterior_ = posterior_.without_candidates();
+      lacks_candidates_ = true;
+      return std::nullopt;
+    }
     fit(scale);
-    draw_candidates();  // others
+    use_drawn_candidates();
     condition(scale);
     return best_candidate(scale);
+  }
+
+  bool has_candidate() const {
+    return std::ranges::any_of(pool_.indices(),
+                               [this](std::uint64_t index) { return !pool_.is_excluded(index); });
   }
 
   std::optional<std::uint64_t> best_candidate(const TimeScale& scale) const {
@@ -295,6 +310,10 @@ class AdaptiveSearch final : public Search {
 
   void draw_candidates() {
     pool_.draw(kSample);
+    use_drawn_candidates();
+  }
+
+  void use_drawn_candidates() {
     has_neighbors_.clear();
     add_new_candidates();
     lacks_candidates_ = false;

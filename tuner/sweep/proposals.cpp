@@ -52,11 +52,11 @@ std::optional<Variant> Proposals::next(
   take_thought();
   if (is_thinking()) return std::nullopt;
   while (!awaits_warm_start_ || search_->is_at_start()) {
+    limit_->restart(deadline);
     if (const std::function<void()> long_work = search_->long_work()) {
       thought_->start(long_work);
       return std::nullopt;
     }
-    limit_->restart(deadline);
     std::optional<Variant> variant = search_->next();
     if (!variant.has_value()) {
       exhausted_ = limit_->end() != WalkLimit::End::stopped;
