@@ -25,9 +25,10 @@ enum class GpuPhase : std::uint8_t {
   measure,   // launches are timed
   final,     // finals, with the energies of the finalists
   ceilings,  // of the GPU
+  unload,    // the rest of what a worker does for a variant: it unloads builds, writes its reply
   start,     // a worker starts and checks the GPU
   failed,    // a variant crashed, hung or failed, and all that its tries cost
-  handover,  // a request or a reply waits for the other process
+  handover,  // a worker waits for its next request, or its reply waits for the sweep
   // Idle, because ...
   wait_compile,   // no build is ready
   wait_default,   // the default has its result before any other variant

@@ -159,11 +159,14 @@ GpuTimes::Clock::time_point MeasurePool::note_end(const Seat& seat, const WorkRe
       return std::chrono::duration_cast<GpuTimes::Clock::duration>(
           std::chrono::duration<double>(seconds));
     };
-    parts = {{GpuPhase::load, time_of(reply->seconds->load)},
-             {GpuPhase::check, time_of(reply->seconds->check)},
-             {GpuPhase::measure, time_of(reply->seconds->measure)}};
+    const WorkSeconds& seconds = *reply->seconds;
+    const double parts_of_it = seconds.load + seconds.check + seconds.measure;
+    parts = {{GpuPhase::load, time_of(seconds.load)},
+             {GpuPhase::check, time_of(seconds.check)},
+             {GpuPhase::measure, time_of(seconds.measure)},
+             {GpuPhase::unload, time_of(seconds.all - parts_of_it)}};
     const bool has_next = seat.jobs.size() > 1;
-    if (has_next) end = std::clamp(seat.since + time_of(reply->seconds->all), seat.since, end);
+    if (has_next) end = std::clamp(seat.since + time_of(seconds.all), seat.since, end);
   } else {
     rest = seat.jobs.front().phase;
   }

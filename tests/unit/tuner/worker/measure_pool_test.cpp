@@ -231,6 +231,19 @@ TEST(MeasurePool, ThePhasesOfRequestsInARowAddUp) {
             workers.times().wall(now));
 }
 
+// What the worker says that it took in all, less its parts, is its own; the rest of the time its
+// reply waited for this process.
+TEST(MeasurePool, TheRestOfAWorkersTimeIsNoHandover) {
+  const Variable took("FAKE_WORKER_SECONDS", "0.01");
+  const Variable sleeps("FAKE_WORKER_MEASURE_MS", "30");
+  MeasurePool workers = pool({"GPU-0"});
+  ASSERT_TRUE(run(workers, {"a"}).ok());  // its worker starts
+  ASSERT_TRUE(run(workers, {"b"}).ok());
+  const GpuTimes::Times times = workers.times().of(0);
+  EXPECT_EQ(times[static_cast<std::size_t>(GpuPhase::unload)], milliseconds(2 * 10));
+  EXPECT_GE(times[static_cast<std::size_t>(GpuPhase::handover)], milliseconds(30 - 10));
+}
+
 TEST(MeasurePool, ACrashOrHangIsItsVariantsAlone) {
   MeasurePool workers = pool({"GPU-0", "GPU-1"}, milliseconds(800));
   const auto replies =
