@@ -13,14 +13,15 @@
 //
 // FAKE_WORKER_LOG names a file: a line as a compile, measurement, ceiling or final begins, and one
 // as it is done. FAKE_WORKER_FINAL_AFTER: a final ends only when the log has so many lines with a
-// text, for example "4 measure is done", or after a minute; FAKE_WORKER_CEILING_AFTER: likewise, of
-// a ceiling. FAKE_WORKER_COMPILE_GATE and FAKE_WORKER_MEASURE_GATE name folders: a worker puts a
-// file there and goes on when somebody has removed it, or after a minute. FAKE_WORKER_STARTS names
-// a file: a line for each process, with its device. FAKE_WORKER_COMPILE_MS and
-// FAKE_WORKER_MEASURE_MS say how long they take. FAKE_WORKER_FAST names the one variant that is
-// measured to be faster than the others, FAKE_WORKER_SAME_CODE a parameter that changes nothing in
-// builds, FAKE_WORKER_NOT_CACHED why the cache keeps no build, FAKE_WORKER_SECONDS how long a
-// measurement says that it took. With FAKE_WORKER_SPREAD variants are
+// text, for example "4 measure is done", or after five minutes; FAKE_WORKER_CEILING_AFTER:
+// likewise, of a ceiling. FAKE_WORKER_COMPILE_GATE and FAKE_WORKER_MEASURE_GATE name folders: a
+// worker puts a file there and goes on when somebody has removed it, or after five minutes. While
+// it waits, a measure worker says that it runs the reference: nobody takes the time of that for a
+// variant's. FAKE_WORKER_STARTS names a file: a line for each process, with its device.
+// FAKE_WORKER_COMPILE_MS and FAKE_WORKER_MEASURE_MS say how long they take. FAKE_WORKER_FAST names
+// the one variant that is measured to be faster than the others, FAKE_WORKER_SAME_CODE a parameter
+// that changes nothing in builds, FAKE_WORKER_NOT_CACHED why the cache keeps no build,
+// FAKE_WORKER_SECONDS how long a measurement says that it took. With FAKE_WORKER_SPREAD variants are
 // as they are on a GPU: builds have a log, and a time that depends on the variant's text is up to
 // three times as long as the shortest, and lost the race if the request's limit is below it.
 
@@ -123,10 +124,10 @@ bool finds_headers() {
   return has_folder && (gone.empty() || ::access(gone.c_str(), F_OK) != 0);
 }
 
-// Whether this comes true within a minute.
+// Whether this comes true within five minutes.
 template <typename Condition>
 bool wait_until(const Condition& is_true) {
-  for (int i = 0; i < 60'000; ++i) {
+  for (int i = 0; i < 300'000; ++i) {
     if (is_true()) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
@@ -154,11 +155,24 @@ void wait_for_lines(const std::string& order) {
   });
 }
 
+void begin_reference(const WorkRequest& request) {
+  WorkReply reply;
+  reply.kind = WorkReply::Kind::begin;
+  reply.id = request.id;
+  reply.phase = WorkReply::Phase::reference;
+  reply.message = "family/reference.cu: add_reference";
+  say(encode(reply));
+}
+
 void take_time(const WorkRequest& request) {
   const bool compiles = request.is<CompileRequest>();
   const std::string gate =
       variable(compiles ? "FAKE_WORKER_COMPILE_GATE" : "FAKE_WORKER_MEASURE_GATE");
-  if (!gate.empty()) wait_at_gate(gate);
+  if (!gate.empty()) {
+    if (!compiles) begin_reference(request);
+    wait_at_gate(gate);
+    if (!compiles) begin(request.id);
+  }
   const std::string text = variable(compiles ? "FAKE_WORKER_COMPILE_MS" : "FAKE_WORKER_MEASURE_MS");
   if (!text.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(std::stoi(text)));
 }
@@ -269,15 +283,6 @@ void serve_probe(const WorkRequest& request, const ProbeRequest& work) {
   }
   WorkReply reply;
   reply.id = request.id;
-  say(encode(reply));
-}
-
-void begin_reference(const WorkRequest& request) {
-  WorkReply reply;
-  reply.kind = WorkReply::Kind::begin;
-  reply.id = request.id;
-  reply.phase = WorkReply::Phase::reference;
-  reply.message = "family/reference.cu: add_reference";
   say(encode(reply));
 }
 
