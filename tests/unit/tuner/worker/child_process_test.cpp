@@ -83,7 +83,7 @@ TEST(ChildProcess, TheDeadlinePasses) {
   const Clock::time_point start = Clock::now();
   EXPECT_EQ(child->read_line(start + milliseconds(50)).status().code(), StatusCode::timeout);
   EXPECT_GE(Clock::now() - start, milliseconds(50));
-  EXPECT_LT(Clock::now() - start, milliseconds(2000));
+  EXPECT_LT(Clock::now() - start, milliseconds(30'000));
   EXPECT_EQ(child->read_line(start).status().code(), StatusCode::timeout);  // long past
 }
 
@@ -92,7 +92,7 @@ TEST(ChildProcess, EndlessErrorOutputDoesNotPostponeTheDeadline) {
   ASSERT_TRUE(child.ok());
   const Clock::time_point start = Clock::now();
   EXPECT_EQ(child->read_line(start + milliseconds(100)).status().code(), StatusCode::timeout);
-  EXPECT_LT(Clock::now() - start, milliseconds(3000));
+  EXPECT_LT(Clock::now() - start, milliseconds(30'000));
   EXPECT_LE(child->read_error_output().size(), std::size_t{64} << 10);
 }
 

@@ -87,7 +87,7 @@ TEST_F(WorkerRunTest, AHangIsATimeout) {
   ASSERT_TRUE(reply.ok());
   EXPECT_EQ(reply->outcome, Outcome::timeout);
   EXPECT_EQ(reply->message, "not done within 300ms");
-  EXPECT_LT(std::chrono::steady_clock::now() - start, milliseconds(3000));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, milliseconds(30'000));
   EXPECT_EQ(hasty_.run(run_request("row VEC=2"))->outcome, Outcome::ok);
   EXPECT_EQ(hasty_.run(run_request("hang unless fresh"))->outcome, Outcome::ok);
 }
