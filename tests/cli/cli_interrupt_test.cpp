@@ -24,8 +24,8 @@ using std::chrono::milliseconds;
 
 // A compiler or a kernel that is not stopped runs for a minute or longer.
 constexpr milliseconds kLimit{30'000};
-// Less than the time that the first signal gives to the workers. Instrumented code and its memory
-// take several times as long to go.
+// Without a sanitizer less than the 1.25 s that the first signal gives to the workers. Instrumented
+// code and its memory take several times as long to go.
 constexpr bool kSanitized = std::string_view(MGTUNE_SANITIZE) != "";
 constexpr milliseconds kAtOnce{kSanitized ? 2800 : 700};
 
