@@ -244,9 +244,9 @@ Result<Checker::Run> Checker::try_other_orders(const LoadedVariant& variant, con
   return Run{};
 }
 
-Result<CheckRecord> Checker::check(const LoadedVariant& variant) {
+Result<CheckRecord> Checker::check(const LoadedVariant& variant, Orders orders) {
   CheckRecord record;
-  const bool is_cpu = device_.info().kind == DeviceKind::cpu;
+  const bool has_orders = device_.info().kind == DeviceKind::cpu && orders == Orders::all;
   for (SeededInputs& inputs : inputs_) {
     Run run;
     if (device_compare_) {
@@ -263,7 +263,7 @@ Result<CheckRecord> Checker::check(const LoadedVariant& variant) {
       if (!run.message.empty()) run.outcome = Outcome::wrong;
       // This is done after a wrong result too, because different results of the orders explain why
       // it is wrong.
-      if (is_cpu && &inputs == &inputs_.front()) {
+      if (has_orders && &inputs == &inputs_.front()) {
         MGTUNE_ASSIGN(Run other, try_other_orders(variant, run, record));
         if (!other.ok()) {
           if (!run.ok()) other.message += "; in order forward " + run.message;

@@ -61,7 +61,10 @@ class Checker {
   // wrong, launch_failed and unsupported are outcomes in the record. The message names the tensor,
   // the index and both values, or has the device's message. A Status is a failure of the check
   // itself, or of the device if the variant made it fail (device_lost).
-  Result<CheckRecord> check(const LoadedVariant& variant);
+  //
+  // `orders` is forward only in tests under a sanitizer, which finds the same in every order.
+  enum class Orders : std::uint8_t { all, forward };
+  Result<CheckRecord> check(const LoadedVariant& variant, Orders orders = Orders::all);
 
   // One launch on the cpu device, of a build in which each access of the kernel is checked: races
   // on shared memory, accesses out of bounds, and variables that the compiler sees used without a
