@@ -23,7 +23,7 @@ import tempfile
 import time
 
 from mgruntime_structures import OpenOptions
-from mgtune_for_peers import KERNELS, Runtime
+from mgtune_for_peers import KERNELS, Runtime, is_static
 
 HEAD_DIM = 128
 PEERS = ["FA2", "cuDNN", "folded"]
@@ -73,7 +73,7 @@ class DecodeRuntime(Runtime):
                 operator["designs"] = {design: {**content, "defaults": content["defaults"][:1], "constraints": constraints}}
             (family / "decode.json").write_text(json.dumps(operator), encoding="utf-8")
             families.append(os.fsencode(family))
-        self.dims = [dim for dim in operator["dims"] if dim != "head_dim"]
+        self.dims = [name for name, dim in operator["dims"].items() if not is_static(dim)]
         self.tensors = list(operator["tensors"])
         self.plans = {}  # one for each design and case: another one would load its module again
         super().__init__(library)

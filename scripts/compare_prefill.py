@@ -26,7 +26,7 @@ import time
 
 from compare_decode import Replays
 from mgruntime_structures import OpenOptions
-from mgtune_for_peers import KERNELS, Runtime
+from mgtune_for_peers import KERNELS, Runtime, is_static
 
 PEERS = ["FA2", "cuDNN"]
 TOKENS = 16384  # of all sequences of a case together
@@ -68,7 +68,7 @@ class PrefillRuntime(Runtime):
             operator["designs"] = {design: {**operator["designs"][design], "defaults": defaults}}
             (family / "prefill.json").write_text(json.dumps(operator), encoding="utf-8")
             families.append(os.fsencode(family))
-        self.dims = [dim for dim in operator["dims"] if dim != "head_dim"]
+        self.dims = [name for name, dim in operator["dims"].items() if not is_static(dim)]
         self.tensors = list(operator["tensors"])
         self.workspaces = {}  # of each variant, one for all its cases: they follow one another
         super().__init__(library)

@@ -32,6 +32,12 @@ from mgruntime_structures import Assignment, OpenOptions, PlanOptions, Range
 
 KERNELS = pathlib.Path(__file__).resolve().parent.parent / "kernels"
 
+
+def is_static(dim):
+    """Whether a dim of an operator file is compiled in, so that a launch does not pass it."""
+    return (dim if isinstance(dim, str) else dim["kind"]) == "static"
+
+
 # operation -> operator, and for each of its tensors the attribute of a set. Optional tensors that
 # are not named are left out.
 OPERATIONS = {
@@ -180,10 +186,9 @@ class Operation:
     def make_plan(self, description, t):
         assignments, ranges, dims = {}, {}, []
         for name, dim in description["dims"].items():
-            kind = dim if isinstance(dim, str) else dim["kind"]
             if name not in DIMS and isinstance(dim, str):
                 raise RuntimeError(f"{self.name} has a dim {name} that a set of buffers does not give")
-            if kind == "static":
+            if is_static(dim):
                 if name in DIMS:
                     assignments[name] = str(getattr(t, DIMS[name]))
                 continue
@@ -259,7 +264,7 @@ class Attention:
         problem = f"{name} {words} {dims}"
         if problem not in self.plans:
             plan = runtime.plan(name, words, dims)
-            values = [dims.get(dim, -1) for dim in description["dims"] if dim != "head_dim"]
+            values = [dims.get(name, -1) for name, dim in description["dims"].items() if not is_static(dim)]
             values = (ctypes.c_int64 * len(values))(*values)
             self.plans[problem] = plan, values, runtime.workspace(plan, 0)
             tell(problem, plan, values)

@@ -15,7 +15,7 @@ import pathlib
 import subprocess
 import sys
 
-from mgtune_for_peers import Runtime, read_operator
+from mgtune_for_peers import Runtime, is_static, read_operator
 
 
 def picks_of(folder):
@@ -63,7 +63,7 @@ def program_runs(runtime, operator, problem):
     assignments = dict(word.split("=") for word in problem.split())
     dims, ranges = [], {}
     for name, dim in read_operator(operator)["dims"].items():
-        if dim == "static" or (isinstance(dim, dict) and dim["kind"] == "static"):
+        if is_static(dim):
             continue
         if name in assignments:
             ranges[name] = int(assignments.pop(name))

@@ -21,9 +21,9 @@
 // FAKE_WORKER_COMPILE_MS and FAKE_WORKER_MEASURE_MS say how long they take. FAKE_WORKER_FAST names
 // the one variant that is measured to be faster than the others, FAKE_WORKER_SAME_CODE a parameter
 // that changes nothing in builds, FAKE_WORKER_NOT_CACHED why the cache keeps no build,
-// FAKE_WORKER_SECONDS how long a measurement says that it took. With FAKE_WORKER_SPREAD variants are
-// as they are on a GPU: builds have a log, and a time that depends on the variant's text is up to
-// three times as long as the shortest, and lost the race if the request's limit is below it.
+// FAKE_WORKER_SECONDS how long a measurement says that it took. With FAKE_WORKER_SPREAD variants
+// are as they are on a GPU: builds have a log, and a time that depends on the variant's text is up
+// to three times as long as the shortest, and lost the race if the request's limit is below it.
 
 #include <unistd.h>
 
