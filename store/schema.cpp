@@ -309,12 +309,12 @@ CREATE TABLE metrics (
 // Only columns of fields.
 constexpr std::string_view kVersion6;
 
-// What a program asks for when it makes a plan is found by an index: the picks of a kind by their
-// size, and the failures.
+// What a program asks for when it makes a plan is found by an index: the picks of a kind on a GPU
+// by their size, and the failures.
 constexpr std::string_view kVersion7 = R"sql(
 ALTER TABLE tuned ADD COLUMN kind TEXT NOT NULL DEFAULT '';
 ALTER TABLE tuned ADD COLUMN size REAL NOT NULL DEFAULT 0;
-CREATE INDEX tuned_by_kind ON tuned (kind, size);
+CREATE INDEX tuned_by_kind ON tuned (kind, gpu, size);
 CREATE INDEX outcomes_that_failed ON outcomes (variant)
   WHERE outcome IN ('wrong', 'crashed', 'timeout', 'launch_failed');
 )sql";

@@ -145,12 +145,17 @@ class Merger {
       if (column.is_identity) identity.add(TableRow({{column.name, value}}));
     }
     MGTUNE_ASSIGN(const std::optional<std::int64_t> known, identity.find(to_, table.name));
+    std::int64_t id = known.value_or(0);
     if (known) {
-      MGTUNE_TRY(refresh(table, *known, row));
-      return *known;
+      MGTUNE_TRY(refresh(table, id, row));
+    } else {
+      MGTUNE_ASSIGN(id, row.insert(to_, "INSERT INTO " + table.name));
+      count(table);
     }
-    MGTUNE_ASSIGN(const std::int64_t id, row.insert(to_, "INSERT INTO " + table.name));
-    count(table);
+    if (table.name == "tuned") {
+      MGTUNE_TRY(share_key(to_, std::get<std::int64_t>(row.value("gpu")),
+                           std::get<std::int64_t>(row.value("problem"))));
+    }
     return id;
   }
 
@@ -177,6 +182,13 @@ class Merger {
     }
     if (table.name != "tuned") return {};
     MGTUNE_TRY(note_contest(id, row));
+    const auto read_key = [](Row& found) {
+      PickKey key;
+      found.read(key.kind, key.size);
+      return key;
+    };
+    MGTUNE_ASSIGN(const std::optional<PickKey> key,
+                  read_first(to_, read_key, "SELECT kind, size FROM tuned WHERE id = ?", id));
     MGTUNE_ASSIGN(
         Statement update,
         to_.query("UPDATE tuned SET " + row.list("", " = ?") +
@@ -190,7 +202,15 @@ class Merger {
                   kImportStrategy, kImportStrategy, row.value("sweep")));
     MGTUNE_TRY(update.run());
     if (to_.changed_rows() > 0) count(table);
-    return {};
+    return keep_key(id, key.value_or(PickKey()));
+  }
+
+  // A pick of an older file has no key, and may have replaced one that has.
+  Status keep_key(std::int64_t id, const PickKey& key) {
+    MGTUNE_ASSIGN(Statement update,
+                  to_.query("UPDATE tuned SET kind = ?, size = ? WHERE id = ? AND kind = ''",
+                            key.kind, key.size, id));
+    return update.run();
   }
 
   Status note_contest(std::int64_t id, const TableRow& row) {

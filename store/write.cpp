@@ -178,16 +178,30 @@ Status write_tuned(Database& database, const TunedRecord& tuned) {
   if (!tuned.default_variant.empty()) {
     MGTUNE_ASSIGN(default_variant, variant_id(database, tuned.problem, tuned.default_variant));
   }
-  return TableRow({{"sweep", tuned.sweep},
-                   {"gpu", tuned.gpu},
-                   {"problem", tuned.problem},
-                   {"variant", variant},
-                   {"default_variant", default_variant},
-                   {"kind", tuned.key.kind},
-                   {"size", tuned.key.size}})
-      .add(tuned)
-      .insert(database, "INSERT OR REPLACE INTO tuned")
-      .status();
+  MGTUNE_TRY(TableRow({{"sweep", tuned.sweep},
+                       {"gpu", tuned.gpu},
+                       {"problem", tuned.problem},
+                       {"variant", variant},
+                       {"default_variant", default_variant},
+                       {"kind", tuned.key.kind},
+                       {"size", tuned.key.size}})
+                 .add(tuned)
+                 .insert(database, "INSERT OR REPLACE INTO tuned")
+                 .status());
+  return share_key(database, tuned.gpu, tuned.problem);
+}
+
+Status share_key(Database& database, std::int64_t gpu, std::int64_t problem) {
+  constexpr std::string_view kWithKey =
+      " FROM tuned k WHERE k.gpu = ?1 AND k.problem = ?2 AND k.kind <> ''";
+  MGTUNE_ASSIGN(Statement update,
+                database.query("UPDATE tuned SET (kind, size) = (SELECT k.kind, k.size" +
+                                   std::string(kWithKey) +
+                                   " LIMIT 1) WHERE gpu = ?1 AND problem = ?2 AND kind = ''"
+                                   " AND EXISTS (SELECT 1" +
+                                   std::string(kWithKey) + ")",
+                               gpu, problem));
+  return update.run();
 }
 
 }  // namespace mgtune

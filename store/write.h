@@ -89,4 +89,8 @@ Status write_outcome(Database& database, const OutcomeRecord& outcome,
                      const std::string& recorded_at);
 Status write_tuned(Database& database, const TunedRecord& tuned);
 
+// Picks of a problem and GPU that have no key get that of another one, if there is one (other
+// timing methods, older formats). So a plan finds all of them, and the best method counts.
+Status share_key(Database& database, std::int64_t gpu, std::int64_t problem);
+
 }  // namespace mgtune

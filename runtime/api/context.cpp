@@ -7,7 +7,6 @@
 #include "family/problem.h"
 #include "family/variant.h"
 #include "selection/gpu_similarity.h"
-#include "selection/pick_key.h"
 #include "selection/variant_selection.h"
 #include "system/file_system.h"
 
@@ -99,7 +98,7 @@ Result<Context::PlanInput> Context::read_input(const PlanWords& words) {
   MGTUNE_ASSIGN(const Operator* op, catalog_.find_operator(words.op));
   MGTUNE_ASSIGN(input.binding, bind_static(*op, words.assignments));
   MGTUNE_ASSIGN(input.ranges, ranges_in_order(*op, words.ranges));
-  MGTUNE_ASSIGN(input.evidence, evidence_for(input.binding, key_of(input.binding, input.ranges),
+  MGTUNE_ASSIGN(input.evidence, evidence_for(input.binding, input.ranges,
                                              gpu_record(device_->info()), catalog_, source_));
   if (words.variant) {
     MGTUNE_ASSIGN(input.only, parse_variant(*op, *words.variant));

@@ -44,8 +44,8 @@ inline SqlValue sql_value(const std::optional<std::int64_t>& value) {
 class Database;
 
 // A prepared statement. Each bind() sets the next parameter. If a bind() fails, the next step()
-// returns the failure. When it is destroyed, its database keeps what SQLite compiled for the next
-// statement of the same text.
+// returns the failure. When it is destroyed, its database, which must still be there, keeps what
+// SQLite compiled for the next statement of the same text.
 class Statement {
  public:
   void bind(const SqlValue& value);

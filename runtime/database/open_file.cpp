@@ -31,14 +31,6 @@ Status check_header(const std::string& path, std::string_view header) {
   return {};
 }
 
-Status check_version(const std::string& path, std::int64_t version) {
-  const std::string formats = path + " has format " + std::to_string(version) +
-                              ", this mgtune has " + std::to_string(kNewestFormat);
-  if (version < 0) return corrupt(formats + ": no mgtune wrote that");
-  if (version > kNewestFormat) return incompatible(formats + ": use a newer mgtune");
-  return {};
-}
-
 // Lets SQLite roll back what a killed writer left half done; a read-only connection may not.
 Status recover(const std::string& path) {
   MGTUNE_ASSIGN(const auto database, Database::open(path, Database::Access::read_write));
@@ -46,6 +38,14 @@ Status recover(const std::string& path) {
 }
 
 }  // namespace
+
+Status check_version(const std::string& path, std::int64_t version) {
+  const std::string formats = path + " has format " + std::to_string(version) +
+                              ", this mgtune has " + std::to_string(kNewestFormat);
+  if (version < 0) return corrupt(formats + ": no mgtune wrote that");
+  if (version > kNewestFormat) return incompatible(formats + ": use a newer mgtune");
+  return {};
+}
 
 Result<bool> has_content(const std::string& path) {
   struct stat info {};

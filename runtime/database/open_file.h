@@ -18,6 +18,9 @@ inline constexpr std::int64_t kApplicationId = 0x6d67746e;
 // the steps in store/schema.cpp.
 inline constexpr std::int64_t kNewestFormat = 7;
 
+// corrupt or incompatible if this mgtune does not read files of this format.
+Status check_version(const std::string& path, std::int64_t version);
+
 // Whether the file is there and has content. An empty file is as good as none: mktemp makes those.
 // io if it is no file.
 Result<bool> has_content(const std::string& path);

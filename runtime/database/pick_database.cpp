@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -64,6 +66,65 @@ std::pair<std::uint64_t, std::uint64_t> file_at(const std::string& path) {
   return {info.st_dev, info.st_ino};
 }
 
+// A walk along the index of picks, away from a size.
+class Walk {
+ public:
+  static Result<Walk> begin(Database& database, const PickKey& key, std::int64_t gpu,
+                            bool upwards) {
+    MGTUNE_ASSIGN(Statement statement,
+                  database.query(picks_by_size_sql(upwards), key.kind, gpu, key.size));
+    Walk walk(std::move(statement), key.size);
+    MGTUNE_TRY(walk.advance());
+    return walk;
+  }
+
+  bool is_over() const { return !pick_.has_value(); }
+  TunedView& pick() { return *pick_; }
+  double distance() const {
+    return pick_ ? std::abs(pick_->tuned.key.size - from_)
+                 : std::numeric_limits<double>::infinity();
+  }
+
+  Status advance() {
+    pick_.reset();
+    MGTUNE_ASSIGN(const bool is_at_row, statement_.step());
+    if (!is_at_row) return {};
+    Row row(statement_);
+    pick_ = read_pick_by_size(row);
+    return {};
+  }
+
+ private:
+  Walk(Statement statement, double from) : statement_(std::move(statement)), from_(from) {}
+
+  Statement statement_;
+  double from_;
+  std::optional<TunedView> pick_;
+};
+
+// Walks away from the size of the key in both directions, the nearer pick first.
+Result<std::vector<TunedView>> nearest_picks(Database& database, const PickKey& key,
+                                             const GpuRecord& gpu, std::size_t most,
+                                             const PickDatabase::Accepts& accepts) {
+  MGTUNE_ASSIGN(const std::vector<std::int64_t> gpus, same_gpus(database, gpu));
+  std::vector<Walk> walks;
+  for (const std::int64_t id : gpus) {
+    for (const bool upwards : {true, false}) {
+      MGTUNE_ASSIGN(Walk walk, Walk::begin(database, key, id, upwards));
+      walks.push_back(std::move(walk));
+    }
+  }
+  std::vector<TunedView> picks;
+  for (std::size_t looked = 0; looked < PickDatabase::kMostLooked && picks.size() < most;
+       ++looked) {
+    const auto nearest = std::ranges::min_element(walks, {}, &Walk::distance);
+    if (nearest == walks.end() || nearest->is_over()) break;
+    if (accepts(nearest->pick().problem)) picks.push_back(std::move(nearest->pick()));
+    MGTUNE_TRY(nearest->advance());
+  }
+  return picks;
+}
+
 Result<std::int64_t> newest_outcome(Database& database) {
   return database.read_integer("SELECT ifnull(max(id), 0) FROM outcomes");
 }
@@ -104,6 +165,7 @@ Status PickDatabase::begin() {
   connection_.format = 0;
   if (tables == kTableCount) {
     MGTUNE_ASSIGN(connection_.format, database.read_integer("PRAGMA user_version"));
+    MGTUNE_TRY(check_version(path_, connection_.format));
   }
   connection_.schema_version = version;
   return {};
@@ -132,6 +194,12 @@ Status PickDatabase::read_content() {
 }
 
 Result<std::vector<GpuRecord>> PickDatabase::gpus_with_picks(const std::string& op) {
+  Result<std::vector<GpuRecord>> gpus = gpus_with_picks_now(op);
+  if (!gpus.ok()) reset();
+  return gpus;
+}
+
+Result<std::vector<GpuRecord>> PickDatabase::gpus_with_picks_now(const std::string& op) {
   MGTUNE_TRY(connect());
   MGTUNE_TRY(begin());
   std::vector<GpuRecord> gpus;
@@ -149,16 +217,22 @@ Result<std::vector<GpuRecord>> PickDatabase::gpus_with_picks(const std::string& 
   return gpus;
 }
 
+void PickDatabase::reset() {
+  connection_ = {};
+  newest_outcome_ = -1;
+}
+
 Result<PickDatabase::Nearest> PickDatabase::find(const std::string& op, const PickKey& key,
-                                                 const GpuRecord& gpu, std::size_t most) {
+                                                 const GpuRecord& gpu, std::size_t most,
+                                                 const Accepts& accepts) {
   const bool was_open = connection_.database != nullptr;
-  Result<Nearest> nearest = find_now(key, gpu, most);
-  if (!nearest.ok()) connection_ = {};
+  Result<Nearest> nearest = find_now(key, gpu, most, accepts);
+  if (!nearest.ok()) reset();
   // A writer that was killed may have left something to roll back, which opening does.
-  if (!nearest.ok() && was_open) nearest = find_now(key, gpu, most);
+  if (!nearest.ok() && was_open) nearest = find_now(key, gpu, most, accepts);
   if (nearest.status().code() == StatusCode::not_found) return Nearest();
   if (!nearest.ok()) {
-    connection_ = {};
+    reset();
     return nearest;
   }
   for (TunedView& pick : nearest->picks) {
@@ -169,15 +243,13 @@ Result<PickDatabase::Nearest> PickDatabase::find(const std::string& op, const Pi
 }
 
 Result<PickDatabase::Nearest> PickDatabase::find_now(const PickKey& key, const GpuRecord& gpu,
-                                                     std::size_t most) {
+                                                     std::size_t most, const Accepts& accepts) {
   MGTUNE_TRY(connect());
   MGTUNE_TRY(begin());
   Nearest nearest;
   if (connection_.format >= kFormatWithKeys) {
     Database& database = *connection_.database;
-    MGTUNE_ASSIGN(const std::vector<std::int64_t> gpus, same_gpus(database, gpu));
-    MGTUNE_ASSIGN(nearest.picks, read_all(database, read_nearest_pick, nearest_picks_sql(gpus),
-                                          key.kind, key.size, most));
+    MGTUNE_ASSIGN(nearest.picks, nearest_picks(database, key, gpu, most, accepts));
     MGTUNE_ASSIGN(const std::int64_t newest, newest_outcome(database));
     if (newest != newest_outcome_) {
       MGTUNE_ASSIGN(nearest.failures, read_failures(database, "", connection_.format));

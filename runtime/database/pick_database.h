@@ -1,11 +1,12 @@
 // PickDatabase: a database of results as a program reads it: the picks that a plan needs, and the
 // variants that failed.
 //
-// A plan asks for the picks of its kind that are next to its size (PickKey). An index leads to
-// them, so that costs the same whatever else the file has. What other processes have written since
-// the last question is found. Between questions the file is not locked: it stays open while it is
-// at rest (store/README.md), because opening takes 0.4 ms, and is closed while a writer has a log
-// beside it, because the log could not be merged. Picks without a key are read once, by open().
+// A plan asks for the picks of its kind that are next to its size (PickKey) and that it accepts. An
+// index leads to them, so that costs the same whatever else the file has. What other processes have
+// written since the last question is found. Between questions the file is not locked: it stays open
+// while it is at rest (store/README.md), because opening takes 0.4 ms, and is closed while a writer
+// has a log beside it, because the log could not be merged. Picks without a key are read once, by
+// open().
 //
 // The file may have any format up to kNewestFormat, and nothing is migrated. No table of
 // measurements is read. A stranger may have made the file: a view, a trigger, a virtual table or a
@@ -16,6 +17,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -55,10 +57,15 @@ class PickDatabase {
     // All failures, if something was recorded since they were read last.
     std::optional<std::vector<FailureView>> failures;
   };
-  // The picks of this kind and GPU whose sizes are nearest to that of the key; at most `most`. None
-  // if the file is not there any more. Otherwise it fails as open() does.
+  // Whether a plan can use a pick of the problem with this text.
+  using Accepts = std::function<bool(const std::string& problem)>;
+  // The accepted picks of this kind and GPU whose sizes are nearest to that of the key, at most
+  // `most`. Looks at no more than kMostLooked picks, the nearest ones. None if the file is not
+  // there any more. Otherwise it fails as open() does.
   Result<Nearest> find(const std::string& op, const PickKey& key, const GpuRecord& gpu,
-                       std::size_t most);
+                       std::size_t most, const Accepts& accepts);
+
+  static constexpr std::size_t kMostLooked = 1000;
 
  private:
   // The file, checked, without a transaction.
@@ -73,7 +80,10 @@ class PickDatabase {
   Status disconnect();  // ends the transaction, and closes the file if it has a log
   Status begin();
   Status read_content();
-  Result<Nearest> find_now(const PickKey& key, const GpuRecord& gpu, std::size_t most);
+  Result<Nearest> find_now(const PickKey& key, const GpuRecord& gpu, std::size_t most,
+                           const Accepts& accepts);
+  Result<std::vector<GpuRecord>> gpus_with_picks_now(const std::string& op);
+  void reset();  // after a failure: the next question opens the file anew
 
   const std::string path_;
   Connection connection_;

@@ -28,27 +28,18 @@ TunedView read_pick(Row& row) {
   return view;
 }
 
-std::string nearest_picks_sql(std::span<const std::int64_t> gpus) {
-  std::string ids;
-  for (const std::int64_t gpu : gpus) ids += (ids.empty() ? "" : ", ") + std::to_string(gpu);
-  const auto walk = [&](const std::string& distance, const std::string& from_there) {
-    return "SELECT * FROM (SELECT sweep, problem, variant, method, build_sha256, median_ns, " +
-           distance +
-           " AS distance FROM tuned INDEXED BY tuned_by_kind WHERE kind = ?1 AND gpu IN (" + ids +
-           ") AND size " + from_there + " LIMIT ?3)";
-  };
-  return "SELECT t.sweep, t.problem, p.text, v.text, t.method, t.build_sha256, t.median_ns FROM (" +
-         walk("size - ?2", ">= ?2 ORDER BY size") + " UNION ALL " +
-         walk("?2 - size", "< ?2 ORDER BY size DESC") +
-         " ORDER BY distance, problem, method LIMIT ?3) t CROSS JOIN problems p ON p.id = t.problem"
-         " CROSS JOIN variants v ON v.id = t.variant";
+std::string picks_by_size_sql(bool upwards) {
+  return "SELECT t.sweep, t.problem, p.text, v.text, t.method, t.build_sha256, t.median_ns, t.size"
+         " FROM tuned t INDEXED BY tuned_by_kind CROSS JOIN problems p ON p.id = t.problem"
+         " CROSS JOIN variants v ON v.id = t.variant WHERE t.kind = ?1 AND t.gpu = ?2 AND t.size " +
+         std::string(upwards ? ">= ?3 ORDER BY t.size" : "< ?3 ORDER BY t.size DESC");
 }
 
-TunedView read_nearest_pick(Row& row) {
+TunedView read_pick_by_size(Row& row) {
   TunedView view;
   TunedRecord& tuned = view.tuned;
   row.read(tuned.sweep, tuned.problem, view.problem, tuned.variant, tuned.method,
-           tuned.build_sha256, tuned.median_ns);
+           tuned.build_sha256, tuned.median_ns, tuned.key.size);
   return view;
 }
 

@@ -24,11 +24,12 @@ inline constexpr std::int64_t kFormatWithKeys = 7;
 std::string picks_sql(const std::string& where, std::int64_t format = kNewestFormat);
 TunedView read_pick(Row& row);
 
-// The picks of the kind ?1 on these GPUs (row ids) that are nearest to the size ?2, at most ?3: two
-// walks from that size along an index, whatever else is stored. It reads what a plan needs: the
-// view has neither an operator nor a GPU, a default or a cost. For files with keys.
-std::string nearest_picks_sql(std::span<const std::int64_t> gpus);
-TunedView read_nearest_pick(Row& row);
+// The picks of the kind ?1 on the GPU ?2 (a row id) by their size, from ?3 on upwards, or below it
+// downwards: a walk along an index, whatever else is stored. It reads what a plan needs: the view
+// has neither an operator nor a GPU, a default or a cost; of its key it has the size. For files
+// with keys.
+std::string picks_by_size_sql(bool upwards);
+TunedView read_pick_by_size(Row& row);
 
 // The variants that were wrong, crashed, did not end or could not be launched, unless a newer
 // result on the same problem and GPU says otherwise; of one operator, or of all if `op` is empty.

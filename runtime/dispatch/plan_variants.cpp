@@ -11,6 +11,7 @@
 
 #include "selection/admission.h"
 #include "selection/default_variants.h"
+#include "selection/near_ranges.h"
 #include "selection/pick_key.h"
 
 namespace mgtune {
@@ -112,35 +113,15 @@ class PlanLoader {
   // Those that are near a shape in the ranges; the nearest to the middle of the ranges first, at
   // most kMaxPicks.
   void find_picks() {
-    struct Range {
-      std::size_t slot;
-      DimRange range;
-      double middle;  // as log_extent()
-      bool counts;    // it must be near: it has no default
-    };
-    std::vector<Range> ranges;
-    std::size_t index = 0;
-    for (const Dim& dim : op_.dims) {
-      if (dim.kind == DimKind::fixed) continue;
-      const DimRange& range = request_.ranges[index++];
-      if (range.low > range.high) continue;
-      ranges.push_back({std::size_t(dim.slot), range, log_extent(middle_of(range)), !dim.fallback});
-    }
+    const NearRanges ranges(op_, request_.ranges);
     const std::vector<const TunedEntry*> usable =
         request_.evidence.usable_picks(request_.binding, here_);
     std::vector<std::pair<double, std::size_t>> near;  // with the place in `usable`
     for (std::size_t place = 0; place < usable.size(); ++place) {
       const Slots& slots = usable[place]->problem.slots;
-      const bool is_near = std::ranges::all_of(ranges, [&](const Range& one) {
-        const std::int64_t value = slots[one.slot];
-        return !one.counts ||
-               is_near_extent(value, std::clamp(value, one.range.low, one.range.high));
-      });
-      if (!is_near) continue;
-      double from_middle = same_presence(op_, request_.binding.slots, slots) ? 0 : kOtherPresence;
-      for (const Range& one : ranges)
-        from_middle += std::abs(log_extent(slots[one.slot]) - one.middle);
-      near.emplace_back(from_middle, place);
+      if (!ranges.contains(slots)) continue;
+      const double other = same_presence(op_, request_.binding.slots, slots) ? 0 : kOtherPresence;
+      near.emplace_back(ranges.from_middle(slots) + other, place);
     }
     // Of equally near ones the first; the order of all others does not matter.
     const std::size_t kept = std::min(near.size(), kMaxPicks);

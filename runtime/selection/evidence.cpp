@@ -16,11 +16,6 @@ constexpr double kShortNs = 20'000;
 constexpr std::array<std::string_view, 6> kMethods = {
     "rotating", "rotating_events", "graph", "cold", "hot", "emulation"};
 
-Result<Problem> decode_problem(const Operator& op, const std::string& text) {
-  MGTUNE_ASSIGN(const auto words, parse_assignments(text));
-  return bind_problem(op, words);
-}
-
 Status check_variant(const Operator& op, const std::string& variant) {
   if (is_of_another_version(op, variant)) return {};
   return parse_variant(op, variant).status();
@@ -45,6 +40,11 @@ std::vector<const TunedEntry*> Evidence::usable_picks(const Binding& binding,
     if (!known.contains(entry->problem.slots)) picks.push_back(entry);
   }
   return picks;
+}
+
+Result<Problem> decode_problem(const Operator& op, const std::string& text) {
+  MGTUNE_ASSIGN(const auto words, parse_assignments(text));
+  return bind_problem(op, words);
 }
 
 std::optional<DecodedPick> decode_pick(const Operator& op, const TunedView& row) {

@@ -46,6 +46,9 @@ struct DecodedPick {
   std::size_t method_rank;
   std::int64_t sweep;
 };
+// The problem of a row. invalid_argument if the operator does not offer it.
+Result<Problem> decode_problem(const Operator& op, const std::string& text);
+
 // nullopt if the row is of another operator, or if this one does not offer its problem or its
 // variant.
 std::optional<DecodedPick> decode_pick(const Operator& op, const TunedView& row);

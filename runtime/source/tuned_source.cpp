@@ -14,6 +14,8 @@
 #include "json/json_cursor.h"
 #include "json/json_value.h"
 #include "pack/pack.h"
+#include "selection/near_ranges.h"
+#include "selection/pick_key.h"
 #include "selection/variant_selection.h"
 #include "source/source_file.h"
 #include "system/user_folders.h"
@@ -351,13 +353,21 @@ std::vector<FailureView> user_failures(std::vector<std::string>& notes) {
   return {};
 }
 
-Result<std::shared_ptr<const Evidence>> evidence_for(const Binding& binding, const PickKey& key,
+Result<std::shared_ptr<const Evidence>> evidence_for(const Binding& binding,
+                                                     const std::vector<DimRange>& ranges,
                                                      const GpuRecord& gpu, Catalog& catalog,
                                                      TunedSource& source) {
   const Operator& op = *binding.op;
   if (source.database == nullptr) return evidence_of(op, catalog, source);
-  MGTUNE_ASSIGN(const PickDatabase::Nearest nearest,
-                source.database->find(op.full_name(), key, gpu, kMaxPicks));
+  // What cannot be read is accepted, so that it is named among what is left out.
+  const NearRanges near(op, ranges);
+  const auto accepts = [&](const std::string& text) {
+    const Result<Problem> problem = decode_problem(op, text);
+    return !problem.ok() || near.contains(problem->slots);
+  };
+  MGTUNE_ASSIGN(
+      const PickDatabase::Nearest nearest,
+      source.database->find(op.full_name(), key_of(binding, ranges), gpu, kMaxPicks, accepts));
   if (nearest.failures) {
     source.failed = FailedVariants();
     source.failed.add(*nearest.failures);
@@ -370,6 +380,7 @@ Result<std::shared_ptr<const Evidence>> evidence_for(const Binding& binding, con
   evidence->rules = of_op->rules;
   return std::shared_ptr<const Evidence>(std::move(evidence));
 }
+
 Result<std::vector<GpuRecord>> gpus_with_evidence(const Operator& op, Catalog& catalog,
                                                   TunedSource& source) {
   std::vector<GpuRecord> gpus;

@@ -24,6 +24,7 @@
 #include "device/device.h"
 #include "family/catalog.h"
 #include "family/operator.h"
+#include "launch/launch_dims.h"
 #include "pack/pack.h"
 #include "selection/evidence.h"
 #include "selection/usable_rows.h"
@@ -86,13 +87,14 @@ std::vector<FailureView> user_failures(std::vector<std::string>& notes);
 
 // What a plan needs to know: the rows of the source and of installed tables that may serve problems
 // of the binding, without those that cannot be used here; what failed; and rules. From a database
-// it reads the kMaxPicks rows that are nearest to the key, by one query, and what failed if that
+// it reads the kMaxPicks rows that are nearest to the ranges, by an index, and what failed if that
 // has changed. All else is put together when the operator is first asked for; after that it is a
 // look-up. The operator must outlive the evidence.
 //
 // corrupt if a row that was read has a value or a problem that the operator does not offer, and the
 // database was named; io and corrupt if the database cannot be read any more.
-Result<std::shared_ptr<const Evidence>> evidence_for(const Binding& binding, const PickKey& key,
+Result<std::shared_ptr<const Evidence>> evidence_for(const Binding& binding,
+                                                     const std::vector<DimRange>& ranges,
                                                      const GpuRecord& gpu, Catalog& catalog,
                                                      TunedSource& source);
 

@@ -1,8 +1,10 @@
 // What the thread that drives a sweep computes for a variant. The workers are fakes, which answer
 // at once (tests/helpers/fakes/fake_worker.cpp). The sweep has the 96 problems that the operators
 // of rmsnorm have by themselves, for an H200; it needs NVRTC, which names the compiler, and no GPU.
-// The column `CPU` has the processor time of the whole sweep, `us_per_variant` that of one variant,
-// and `late` that of one variant in the second half of the sweep.
+// The column `CPU` has the processor time of that thread in the whole sweep, `us_per_variant` that
+// of one variant, `late` that of one variant in the second half of the sweep, and `longest_ms` the
+// longest one between two results. What a search computes on a thread of its own is in none of
+// them.
 
 #include <benchmark/benchmark.h>
 #include <time.h>

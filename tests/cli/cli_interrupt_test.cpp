@@ -84,7 +84,8 @@ class CliInterruptTest : public VectorAddTest {
   void expect_left_tidy(const Ended& ended, int exit_code, std::size_t rows_before) {
     EXPECT_EQ(ended.exit_code, exit_code) << ended;
     EXPECT_FALSE(ended.by_signal);
-    EXPECT_TRUE(mgtune_.processes().empty());
+    // A busy machine takes a moment to end a process that was killed.
+    EXPECT_TRUE(mgtune_.time_to_be_gone(kLimit).has_value()) << "a process is left";
     std::string left;
     for (const auto& entry :
          std::filesystem::recursive_directory_iterator(mgtune_.temporary_files())) {

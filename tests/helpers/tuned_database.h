@@ -43,8 +43,8 @@ class TunedDatabase {
   std::unique_ptr<Plan> plan() {
     const Binding binding = bound(*op_, {{"hidden", "64"}, {"T", "f32"}});
     const std::vector<DimRange> ranges = {{1, 65536}, {1, 0}};
-    const auto evidence = must(evidence_for(binding, key_of(binding, ranges),
-                                            gpu_record(device.info()), catalog_, source_));
+    const auto evidence =
+        must(evidence_for(binding, ranges, gpu_record(device.info()), catalog_, source_));
     return must(Plan::make(modules_, builder_, binding, ranges, *evidence));
   }
 

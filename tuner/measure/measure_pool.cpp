@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <utility>
 #include <variant>
 
@@ -82,8 +83,7 @@ std::size_t MeasurePool::most_next(const Seat& seat, std::size_t left) const {
 // Requests wait at a worker only for those of the same problem: the next problem may find an idle
 // worker earlier, and costs this one a new checker.
 std::optional<std::size_t> MeasurePool::place_for(const NamedProblem* measured, bool is_alone,
-                                                  Place place,
-                                                  std::optional<std::size_t> left) const {
+                                                  Place place, std::size_t left) const {
   std::optional<std::size_t> best;
   for (std::size_t i = 0; i < seats_.size(); ++i) {
     const Seat& seat = seats_[i];
@@ -91,8 +91,8 @@ std::optional<std::size_t> MeasurePool::place_for(const NamedProblem* measured, 
     if (seat.jobs.empty()) return i;
     if (measured == nullptr || is_alone) continue;
     const Job& job = seat.jobs.front();
-    const std::size_t most = left ? most_next(seat, *left) : kMostRequests - 1;
-    const bool is_next = !job.is_alone && job.measured == *measured && seat.jobs.size() <= most;
+    const bool is_next =
+        !job.is_alone && job.measured == *measured && seat.jobs.size() <= most_next(seat, left);
     if (is_next && (!best || seat.jobs.size() < seats_[*best].jobs.size())) best = i;
   }
   return best;
@@ -117,7 +117,9 @@ void MeasurePool::feed(bool is_silent) {
   while (!waiting_.empty()) {
     const WorkerProcess::Task& first = waiting_.front();
     const NamedProblem* const measured = measured_by(first.request);
-    const std::optional<std::size_t> place = place_for(measured, first.is_alone, first.place, {});
+    // has_room() has counted how many variants are left.
+    const std::optional<std::size_t> place =
+        place_for(measured, first.is_alone, first.place, std::numeric_limits<std::size_t>::max());
     if (!place) return;
     if (needs_silence() && (!is_silent || is_at_work())) return;
     Seat& seat = seats_[*place];

@@ -55,7 +55,8 @@ class MeasurePool {
 
   std::size_t size() const { return seats_.size(); }
   // Whether a worker could begin a measurement of this problem at once, or after others of it.
-  // `left`: how many variants of the problem have no result yet, with those that workers have.
+  // `left`: how many variants of the problem are between search and result, with those that workers
+  // have.
   bool has_room(const NamedProblem& problem, std::size_t left, Place place = Place::any) const;
 
   // A measurement when has_room(). Anything else at any time: the next GPU that has nothing to do
@@ -123,7 +124,7 @@ class MeasurePool {
   // if none has room for it. `measured` is null for what is no measurement, and `left` for a
   // request that has_room() has let pass, or that another worker had.
   std::optional<std::size_t> place_for(const NamedProblem* measured, bool is_alone, Place place,
-                                       std::optional<std::size_t> left) const;
+                                       std::size_t left) const;
   bool is_pending(std::int64_t request) const;
   bool leave_alone(Seat& seat, const Status& why);
   Result<std::optional<WorkReply>> poll_workers();

@@ -7,7 +7,7 @@
 #include "plan/problem_set.h"
 #include "results/result_words.h"
 #include "results/stored_results.h"
-#include "selection/pick_key.h"
+#include "selection/near_ranges.h"
 
 namespace mgtune {
 namespace {
@@ -57,7 +57,7 @@ Result<SelectionReport> explain(const ExplainRequest& request, Catalog& catalog)
   MGTUNE_ASSIGN(const std::vector<GpuRecord> recorded, gpus_with_evidence(*op, catalog, source));
   MGTUNE_TRY(find_explained_gpu(request.gpu, recorded, report));
   MGTUNE_ASSIGN(const std::shared_ptr<const Evidence> known,
-                evidence_for(report.problem.binding(), key_of(report.problem),
+                evidence_for(report.problem.binding(), ranges_of(report.problem),
                              gpu_record(report.device), catalog, source));
   const Evidence& evidence = *known;
   report.source = source_lines(source, op->full_name());

@@ -47,7 +47,7 @@ class Search {
   // earlier variants are reported, because a sweep compiles several variants while it measures one.
   virtual std::optional<Variant> next() = 0;
 
-  // What next() would do first now if it takes long (up to 0.1 s). The caller does it in its place,
+  // What next() would do first now if it takes long (10 to 50 ms). The caller does it in its place,
   // perhaps on another thread, and calls no other function until it is done. The search returns the
   // same variants as without it. Empty if there is no such work. The limit must be restarted before
   // long_work() as before next(); the work itself does not use it.

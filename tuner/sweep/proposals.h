@@ -74,6 +74,10 @@ class Proposals {
   // it did not give up.
   std::uint64_t looked_in_vain() const { return looked_in_vain_; }
 
+  Proposals(Proposals&&) = default;
+  // An assignment would destroy the search before its thread ends.
+  Proposals& operator=(Proposals&&) = delete;
+
   // For tests: with this search, which does not wait for a warm start.
   Proposals(const Operator& op, std::shared_ptr<WalkLimit> limit, std::unique_ptr<Search> search)
       : op_(&op), limit_(std::move(limit)), search_(std::move(search)) {}

@@ -49,8 +49,8 @@
 
 namespace mgtune {
 
-// So many requests a worker has at most, with the one that it works on. Three more are enough for
-// this process to be late by three measurements.
+// The requests that a worker has at most, with the one that it works on. With three more, this
+// process may be late by three measurements, and the GPU is not idle.
 inline constexpr std::size_t kMostRequests = 4;
 
 // What several requests name, in the words of the command line and of the store.

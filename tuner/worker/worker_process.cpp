@@ -222,7 +222,11 @@ WorkerProcess::Poll WorkerProcess::receive(WorkReply reply) {
   const bool retry = is_worth_a_retry(work_->task.request, reply);
   const bool failed = reply.kind == WorkReply::Kind::failed || reply.outcome == Outcome::crashed;
   if (failed || retry) end_child();
-  const auto took = std::chrono::ceil<std::chrono::milliseconds>(Clock::now() - work_->begun_at);
+  auto took = std::chrono::ceil<std::chrono::milliseconds>(Clock::now() - work_->begun_at);
+  if (reply.seconds) {  // this process may have read `begin` late
+    const std::chrono::duration<double> own(reply.seconds->load + reply.seconds->measure);
+    took = std::max(took, std::chrono::ceil<std::chrono::milliseconds>(own));
+  }
   deadline_.learn(work_->task.request, reply, took);
   return finish_or_retry({.request = {}, .reply = std::move(reply), .is_starved = is_starved},
                          retry);

@@ -175,8 +175,8 @@ typedef struct mgr_plan_options_t {
  *  - MGR_INVALID_ARGUMENT: the operator does not allow the assignments, the ranges or the variant.
  *  - MGR_UNSUPPORTED: no variant serves the problem on this device, or the one that you named does
  *    not, or it failed here before.
- *  - MGR_CORRUPT or MGR_IO, with the name of the file: the database cannot be read, or a row that
- *    the plan needs has a value that its parameter does not offer.
+ *  - MGR_CORRUPT, MGR_INCOMPATIBLE or MGR_IO, with the name of the file: the database cannot be
+ *    read, or a row that the plan needs has a value that its parameter does not offer.
  *  - MGR_COMPILE_FAILED, MGR_LAUNCH_FAILED (a build does not load), MGR_TIMEOUT (of the compiler),
  *    MGR_ENVIRONMENT (no compiler) or MGR_IO: no variant could be built and loaded. The status is
  *    that of the variant that the message names. */

@@ -87,8 +87,9 @@ TEST_F(RuleFilesTest, EvidenceOfAnOperatorHasThem) {
   TunedSource source = *read_tuned_source(folder_.file("results.db"), catalog_);
   const Binding binding = *bind_static(**catalog_.find_operator("rmsnorm.add_forward"),
                                        {{"hidden", "64"}, {"T", "bf16"}});
+  const std::vector<DimRange> ranges(binding.op->dims.size(), {1, 65536});
   const auto rules = [&] {
-    return (*evidence_for(binding, PickKey(), kH200Record, catalog_, source))->rules.size();
+    return (*evidence_for(binding, ranges, kH200Record, catalog_, source))->rules.size();
   };
   EXPECT_EQ(rules(), 1U);
   EXPECT_EQ(rules(), 1U) << "read once, there each time";

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -119,8 +120,8 @@ TEST_F(PickDatabaseTest, EveryFormatHasTheSamePicksAndFailures) {
   }
 }
 
-// What SQLite says of a statement with the kind "a" and 16 rows: the last column of each row, and
-// the steps of its machine.
+// What SQLite says of a walk from this size through picks of the kind "a" on the first GPU: the
+// last column of the first 16 rows, and the steps of its machine.
 struct Run {
   std::string text;
   int steps = 0;
@@ -130,9 +131,9 @@ Run run(const Database& database, const std::string& sql, double size) {
   sqlite3_stmt* statement = nullptr;
   EXPECT_EQ(sqlite3_prepare_v2(database.handle(), sql.c_str(), -1, &statement, nullptr), SQLITE_OK);
   sqlite3_bind_text(statement, 1, "a", 1, SQLITE_STATIC);
-  sqlite3_bind_double(statement, 2, size);
-  sqlite3_bind_int(statement, 3, 16);
-  while (sqlite3_step(statement) == SQLITE_ROW) {
+  sqlite3_bind_int(statement, 2, 1);
+  sqlite3_bind_double(statement, 3, size);
+  for (int row = 0; row < 16 && sqlite3_step(statement) == SQLITE_ROW; ++row) {
     const int last = sqlite3_column_count(statement) - 1;
     run.text += reinterpret_cast<const char*>(sqlite3_column_text(statement, last));
     run.text += '\n';
@@ -141,6 +142,8 @@ Run run(const Database& database, const std::string& sql, double size) {
   EXPECT_EQ(sqlite3_finalize(statement), SQLITE_OK);
   return run;
 }
+
+const PickDatabase::Accepts kAll = [](const std::string&) { return true; };
 
 // Picks of two kinds and two GPUs, many of one of them. A pick's size is its number.
 class NearestPicksTest : public StoreTest {
@@ -175,7 +178,7 @@ class NearestPicksTest : public StoreTest {
   std::vector<std::string> problems(const PickKey& key, std::size_t most,
                                     const GpuRecord& gpu = kH200Record) {
     std::vector<std::string> texts;
-    for (const TunedView& row : database_->find("toy.norm", key, gpu, most).value().picks) {
+    for (const TunedView& row : database_->find("toy.norm", key, gpu, most, kAll).value().picks) {
       texts.push_back(row.problem);
     }
     return texts;
@@ -198,7 +201,8 @@ TEST_F(NearestPicksTest, AreThoseOfTheKindAndTheGpuNextToTheSize) {
   GpuRecord other_driver = kH200Record;
   other_driver.memory_bytes -= 1 << 20;
   EXPECT_THAT(problems({"b", 0}, 1, other_driver), ElementsAre("b=0"));
-  const TunedView first = database_->find("toy.norm", {"a", 7}, kH200Record, 1)->picks.front();
+  const TunedView first =
+      database_->find("toy.norm", {"a", 7}, kH200Record, 1, kAll)->picks.front();
   EXPECT_EQ(first.op, "toy.norm");
   EXPECT_EQ(first.tuned.variant, "row VEC=4");
   EXPECT_EQ(first.tuned.method, "rotating");
@@ -211,45 +215,65 @@ TEST_F(NearestPicksTest, TheGpusWithPicksAreListed) {
   EXPECT_EQ(database_->gpus_with_picks("toy.other")->size(), 0U);
 }
 
+// Of the nearest by size, not all serve: a size is a product of dims.
+TEST_F(NearestPicksTest, WhatIsNotAcceptedCountsForNothing) {
+  const auto accepts = [](const std::string& problem) { return problem.ends_with('7'); };
+  std::vector<std::string> texts;
+  for (const TunedView& row :
+       database_->find("toy.norm", {"a", 50}, kH200Record, 3, accepts).value().picks) {
+    texts.push_back(row.problem);
+  }
+  EXPECT_THAT(texts, ElementsAre("a=47", "a=57", "a=37"));
+  std::size_t looked = 0;
+  const auto none = [&](const std::string&) { return ++looked == 0; };
+  write(kH200Record, "c", 1100);
+  EXPECT_THAT(database_->find("toy.norm", {"c", 50}, kH200Record, 3, none)->picks, IsEmpty());
+  EXPECT_EQ(looked, PickDatabase::kMostLooked);
+}
+
 // A walk along an index ends after so many rows; a scan of a table or a sort would read them all.
 TEST_F(NearestPicksTest, AnIndexLeadsToThem) {
   const auto database = open_to_read(path_).value();
-  const std::vector<std::int64_t> gpus = {1, 2};
-  const std::string of_picks =
-      run(*database, "EXPLAIN QUERY PLAN " + nearest_picks_sql(gpus), 50).text;
-  EXPECT_THAT(of_picks, HasSubstr("SEARCH tuned USING INDEX tuned_by_kind (kind=? AND size>?)"));
-  EXPECT_THAT(of_picks, HasSubstr("SEARCH tuned USING INDEX tuned_by_kind (kind=? AND size<?)"));
-  EXPECT_THAT(of_picks, HasSubstr("SEARCH p USING INTEGER PRIMARY KEY"));
-  EXPECT_THAT(of_picks, HasSubstr("SEARCH v USING INTEGER PRIMARY KEY"));
-  EXPECT_THAT(of_picks, Not(HasSubstr("SCAN tuned")));
+  for (const bool upwards : {true, false}) {
+    const std::string plan =
+        run(*database, "EXPLAIN QUERY PLAN " + picks_by_size_sql(upwards), 50).text;
+    EXPECT_THAT(plan, HasSubstr(std::string("SEARCH t USING INDEX tuned_by_kind (kind=? AND gpu=? "
+                                            "AND size") +
+                                (upwards ? ">?)" : "<?)")));
+    EXPECT_THAT(plan, HasSubstr("SEARCH p USING INTEGER PRIMARY KEY"));
+    EXPECT_THAT(plan, HasSubstr("SEARCH v USING INTEGER PRIMARY KEY"));
+    EXPECT_THAT(plan, Not(HasSubstr("SCAN")));
+    EXPECT_THAT(plan, Not(HasSubstr("ORDER BY")));
+  }
 }
 
-// SQLite counts the steps of its machine: with ten times as many picks of the kind, or of others,
-// there are no more.
+// SQLite counts the steps of its machine: with ten times as many picks of the kind, of other kinds
+// and of other GPUs, there are no more.
 TEST_F(NearestPicksTest, TheWorkDoesNotGrowWithTheDatabase) {
-  const auto steps = [&](double size) {
+  const auto steps = [&](bool upwards) {
     const auto database = open_to_read(path_).value();
-    const std::vector<std::int64_t> gpus = {1};
-    return run(*database, nearest_picks_sql(gpus), size).steps;
+    return run(*database, picks_by_size_sql(upwards), 50).steps;
   };
-  const std::int64_t before = steps(50);
+  const std::array before = {steps(false), steps(true)};
   write(kH200Record, "a", 900, 100);
+  write(kT4Record, "a", 900, 100);
   write(kH200Record, "c", 900);
-  EXPECT_GT(before, 100);
-  EXPECT_LE(steps(50), before + 10);
+  EXPECT_GT(before[0], 100);
+  EXPECT_LE(steps(false), before[0] + 10);
+  EXPECT_LE(steps(true), before[1] + 10);
 }
 
 TEST_F(NearestPicksTest, WhatAnotherProcessWritesIsFoundAtOnce) {
-  EXPECT_FALSE(database_->find("toy.norm", {"a", 5}, kH200Record, 4)->failures.has_value());
+  EXPECT_FALSE(database_->find("toy.norm", {"a", 5}, kH200Record, 4, kAll)->failures.has_value());
   write(kH200Record, "a", 1, 5000, Outcome::wrong);
   const Result<PickDatabase::Nearest> after =
-      database_->find("toy.norm", {"a", 5000}, kH200Record, 1);
+      database_->find("toy.norm", {"a", 5000}, kH200Record, 1, kAll);
   ASSERT_TRUE(after.ok()) << after.status().message();
   EXPECT_EQ(after->picks.front().problem, "a=5000");
   ASSERT_TRUE(after->failures.has_value());
   ASSERT_EQ(after->failures->size(), 1U);
   EXPECT_EQ(after->failures->front().variant, "row VEC=1");
-  EXPECT_FALSE(database_->find("toy.norm", {"a", 5}, kH200Record, 4)->failures.has_value());
+  EXPECT_FALSE(database_->find("toy.norm", {"a", 5}, kH200Record, 4, kAll)->failures.has_value());
 }
 
 // A transaction that is not committed yet neither shows nor holds up a plan.
@@ -266,7 +290,7 @@ TEST_F(NearestPicksTest, AViewThatAppearsLaterIsRefused) {
   EXPECT_EQ(problems({"a", 0}, 1).size(), 1U);
   const auto writer = Database::open(path_, Database::Access::read_write).value();
   ASSERT_TRUE(writer->execute("CREATE VIEW best AS SELECT 1").ok());
-  const Status status = database_->find("toy.norm", {"a", 0}, kH200Record, 1).status();
+  const Status status = database_->find("toy.norm", {"a", 0}, kH200Record, 1, kAll).status();
   EXPECT_EQ(status.code(), StatusCode::corrupt);
   EXPECT_THAT(status.message(), HasSubstr("its view 'best' is not mgtune's"));
   ASSERT_TRUE(writer->execute("DROP VIEW best").ok());
@@ -304,9 +328,9 @@ TEST_F(PickDatabaseTest, PicksOfOlderFormatsHaveNoKey) {
   make(6);
   const auto old = PickDatabase::open(path_).value();
   EXPECT_EQ(old->content().picks.size(), 2U);
-  EXPECT_TRUE(old->find("rmsnorm.forward", {"", 0}, kH200Record, 64)->picks.empty());
+  EXPECT_TRUE(old->find("rmsnorm.forward", {"", 0}, kH200Record, 64, kAll)->picks.empty());
   { const Store migrated = Store::open(path_, Store::Mode::read_write).value(); }
-  EXPECT_TRUE(old->find("rmsnorm.forward", {"", 0}, kH200Record, 64).ok());
+  EXPECT_TRUE(old->find("rmsnorm.forward", {"", 0}, kH200Record, 64, kAll).ok());
   const auto migrated = PickDatabase::open(path_).value();
   EXPECT_EQ(migrated->content().picks.size(), 2U);
   EXPECT_EQ(migrated->content().keyed, 0);

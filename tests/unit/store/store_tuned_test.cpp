@@ -53,6 +53,33 @@ TEST_F(StoreTest, TunedRowsReplaceThoseOfTheirGpuProblemAndMethod) {
   EXPECT_EQ(store.tuned()->front().tuned.method, "emulation");
 }
 
+// Which method counts is decided among all picks of a problem, so a plan has to find all of them.
+TEST_F(StoreTest, PicksOfAProblemShareTheirKey) {
+  Store store = open();
+  const OutcomeRecord record = outcome_in(store);
+  TunedRecord tuned{record.sweep,
+                    record.key.gpu,
+                    record.key.problem,
+                    "row VEC=8",
+                    "sha-1",
+                    "row VEC=1",
+                    "token",
+                    100,
+                    150,
+                    false};
+  ASSERT_TRUE(store.record_tuned(tuned).ok());
+  EXPECT_EQ(store.tuned()->front().tuned.key, PickKey());
+  tuned.method = "rotating";
+  tuned.key = {"rmsnorm.forward hidden=64 T=f32", 2};
+  ASSERT_TRUE(store.record_tuned(tuned).ok());
+  for (const TunedView& row : *store.tuned()) EXPECT_EQ(row.tuned.key, tuned.key);
+  tuned.method = "cold";
+  tuned.key = {};
+  ASSERT_TRUE(store.record_tuned(tuned).ok());
+  ASSERT_EQ(store.tuned()->size(), 3U);
+  for (const TunedView& row : *store.tuned()) EXPECT_FALSE(row.tuned.key.kind.empty());
+}
+
 CeilingRecord ceiling(const std::string& method, std::int64_t bytes, double copy_ns) {
   CeilingRecord ceiling;
   ceiling.kind = "copy";

@@ -214,7 +214,7 @@ Json settled_json(const SweepSummary& summary) {
   return all;
 }
 
-// The problems that no variant was measured for: the time was over before, or nothing serves them.
+// The problems without a pick: the sweep ended before, nothing serves them, or all variants failed.
 Json unmeasured_json(const FinishedSweep& sweep) {
   std::set<std::pair<std::string, std::string>> picked;
   for (const TunedView& pick : sweep.summary.picks) picked.emplace(pick.op, pick.problem);

@@ -16,7 +16,8 @@ namespace {
 // Thinks before its second variant, until somebody lets it go on.
 class ThoughtfulSearch final : public Search {
  public:
-  explicit ThoughtfulSearch(std::atomic<bool>& may_go_on) : may_go_on_(may_go_on) {}
+  ThoughtfulSearch(std::atomic<bool>& may_go_on, std::atomic<int>& thoughts)
+      : may_go_on_(may_go_on), thoughts_(thoughts) {}
 
   std::optional<Variant> next() override {
     EXPECT_EQ(thoughts_, given_ == 0 ? 0 : 1);
@@ -38,8 +39,9 @@ class ThoughtfulSearch final : public Search {
 
  private:
   std::atomic<bool>& may_go_on_;
+  std::atomic<int>& thoughts_;
   int given_ = 0;
-  int reported_ = 0, thoughts_ = 0;
+  int reported_ = 0;
 };
 
 class ProposalsTest : public ::testing::Test {
@@ -56,7 +58,9 @@ class ProposalsTest : public ::testing::Test {
 
   const Operator op_ = toy_norm();
   std::atomic<bool> may_go_on_ = false;
-  ThoughtfulSearch* const search_ = new ThoughtfulSearch(may_go_on_);  // of the proposals
+  std::atomic<int> thoughts_ = 0;
+  ThoughtfulSearch* const search_ =
+      new ThoughtfulSearch(may_go_on_, thoughts_);  // of the proposals
   Proposals proposals_{op_, std::make_shared<WalkLimit>(), std::unique_ptr<Search>(search_)};
 };
 
@@ -93,9 +97,15 @@ TEST_F(ProposalsTest, WhatIsTriedAgainDoesNotWaitForTheSearch) {
 }
 
 TEST_F(ProposalsTest, ASearchThatThinksMayBeGivenUp) {
-  proposals_.report({*proposals_.next({}), Outcome::ok, 1});
-  EXPECT_FALSE(proposals_.next({}).has_value());
-  may_go_on_ = true;  // the end waits for it
+  {
+    Proposals given_up(op_, std::make_shared<WalkLimit>(),
+                       std::make_unique<ThoughtfulSearch>(may_go_on_, thoughts_));
+    given_up.report({*given_up.next({}), Outcome::ok, 1});
+    EXPECT_FALSE(given_up.next({}).has_value());
+    EXPECT_TRUE(given_up.is_thinking());
+    may_go_on_ = true;
+  }
+  EXPECT_EQ(thoughts_, 1) << "the end waits for it";
 }
 
 }  // namespace
