@@ -12,8 +12,7 @@
 #include <mg/wgmma.cuh>
 
 #include "backward_warpgroup.cuh"
-
-enum class SCHEDULE { grid, dynamic };
+#include "job_order.cuh"
 
 // The place of a tile in the order of tiles: rows of one head, then the next head. Only keys have
 // tiles of several heads.
@@ -164,7 +163,9 @@ class GradientConsumer {
       }
       // wgmma takes descriptors of operands from registers of the warp.
       const int slot = mg::warp_uniform(ring_.slot());
-      if constexpr (V::kOwnsKeys) mg::wgmma_wait<1>();  // P is free.
+      if constexpr (V::kOwnsKeys)
+        mg::wgmma_wait<1>();  // The product of P is over, so the registers of P are free for S and
+                              // dP.
       gradients_.issue_logits(memory_, slot);
       gradients_.issue_dp(memory_, slot);
       gradients_.template wait_for_sums<2>();
@@ -218,10 +219,7 @@ __device__ __forceinline__ void run(const Jobs& jobs, const BackwardMaps& maps, 
   while (number < jobs.count) {
     producer.bring(jobs.at(number));
     if constexpr (kSchedule == SCHEDULE::grid) break;
-    // In all, the counter is read once for each job. The last reader resets it.
-    const int taken = static_cast<int>(atomicAdd(counter, 1u));
-    if (taken + 1 == jobs.count) *counter = 0;
-    number = static_cast<int>(gridDim.x) + taken;
+    number = next_job(counter, jobs.count);
   }
   producer.end();
 }

@@ -49,9 +49,8 @@
 //            2 * (head_dim + value_dim) * (queries * heads + keys * kv_heads) bytes must move,
 //            which takes 4 % of the time at 4096 tokens.
 // Work       2 * queries * keys * (head_dim + value_dim) flops per head, half of it if causal. The
-//            kernel is
-//            bound by the tensor cores: mma.sync does 2490 flops per SM and clock, which is 652
-//            TFLOP/s on an H200 at 1980 MHz and 72 % of its wgmma.
+//            kernel is bound by the tensor cores: mma.sync does 2490 flops per SM and clock, which
+//            is 652 TFLOP/s on an H200 at 1980 MHz and 72 % of its wgmma.
 //            Other work of a tile, as a share of the time of its products:
 //              exponentials (16 per SM and clock): 0.62 at head_dim 64, 0.31 at 128, 0.16 at 256
 //              shared memory (128 bytes per clock) for K, V, Q and the copies: 1.3 with 16 rows per

@@ -18,9 +18,8 @@
 //            but 0 * NaN is NaN, so the consumers overwrite these rows with zeros.
 // Traffic    As prefill.cu, with 64 * CONSUMERS queries per read of K and V.
 // Work       2 * queries * keys * (head_dim + value_dim) flops per head, half of it if causal.
-// wgmma
-//            does 4096 flops per SM and clock, about 800 TFLOP/s at the clocks that an H200's power
-//            allows. Other work of a tile, as a share of the time of its products:
+//            wgmma does 4096 flops per SM and clock, about 800 TFLOP/s at the clocks that an
+//            H200's power allows. Other work of a tile, as a share of the time of its products:
 //              exponentials (16 per SM and clock): 1.0 at head_dim 64, 0.5 at 128, 0.25 at 256
 //              the other instructions of the softmax, about six per score: 0.75, 0.38, 0.19
 //            Expected on an H200 at 4,096 tokens, full: 480 TFLOP/s at head_dim 64, 600 to 660 at
@@ -42,9 +41,8 @@
 
 #include <mg/shared.cuh>
 
+#include "job_order.cuh"
 #include "prefill_wgmma.cuh"
-
-enum class SCHEDULE { grid, dynamic };
 
 // The producing thread.
 template <class V>
@@ -268,10 +266,7 @@ __device__ __forceinline__ void run(const Jobs& jobs, int blocks, mg::u32* count
     Job<typename V::T> job;
     for (int turn = 0; jobs.at(block, turn, job); ++turn) producer.bring(job);
     if constexpr (kSchedule == SCHEDULE::grid) break;
-    // In all, the counter is read once for each block of rows. The last reader resets it.
-    const int taken = static_cast<int>(atomicAdd(counter, 1u));
-    if (taken == blocks - 1) *counter = 0;
-    block = static_cast<int>(gridDim.x) + taken;
+    block = next_job(counter, blocks);
   }
   producer.end();
 }

@@ -29,6 +29,18 @@ void expect_dims(const Tensor& tensor, const char* name, std::size_t dims) {
                               "; it must be " + layout_text(dims));
 }
 
+// The values of keys of 192 elements have 128.
+void expect_latent(const Tensor& k, const Tensor& v) {
+  const std::size_t others = k.sizes().size() - 1;
+  if (v.sizes().back() != kLatentValueDim ||
+      !std::ranges::equal(k.sizes().first(others), v.sizes().first(others))) {
+    throw std::invalid_argument("k has the shape " + shape_text(k) + ", v has " + shape_text(v) +
+                                "; the kernels have head_dim 192 with values of 128, and the other "
+                                "dims of k and v must be equal");
+  }
+  expect_same_dtype(k, "k", v, "v");
+}
+
 void expect_dtype(const Tensor& q) {
   const TorchAbi& abi = torch_abi();
   if (q.dtype() == abi.aoti_torch_dtype_float16 || q.dtype() == abi.aoti_torch_dtype_bfloat16) {
@@ -63,10 +75,10 @@ HeadSizes check_heads(const Tensor& q, const Tensor& k, const Tensor& v, std::si
   expect_dims(q, "q", dims);
   expect_dims(k, "k", dims);
   expect_dims(v, "v", dims);
-  const bool is_latent = values == Values::of_multi_head_latent_attention &&
-                         k.sizes().back() == kLatentHeadDim && v.sizes().back() == kLatentValueDim;
-  if (is_latent && std::ranges::equal(k.sizes().first(dims - 1), v.sizes().first(dims - 1))) {
-    expect_same_dtype(k, "k", v, "v");
+  const bool is_latent =
+      values == Values::of_multi_head_latent_attention && k.sizes().back() == kLatentHeadDim;
+  if (is_latent) {
+    expect_latent(k, v);
   } else {
     expect_same(k, "k", v, "v");
   }

@@ -66,11 +66,14 @@ void expect_units(const GateUpCall& call) {
       call.k < kMostColumns && call.m < kMostColumns) {
     return;
   }
-  throw std::invalid_argument(
-      "x has " + std::to_string(call.m) + " rows of " + std::to_string(call.k) +
-      " and each weight has " + std::to_string(call.n) +
-      " rows; the kernels of swiglu_gate_up take multiples of 8 of the last two, at most 4194304 "
-      "rows of a weight, and less than 2^29 of the others");
+  throw std::invalid_argument("x has " + std::to_string(call.m) + " rows of " +
+                              std::to_string(call.k) + " and each weight has " +
+                              std::to_string(call.n) +
+                              " rows; the kernels of swiglu_gate_up take multiples of 8 for the "
+                              "length of a row and for the "
+                              "rows of a weight, at most 4194304 rows of a weight, and less than "
+                              "2^29 rows of x and elements "
+                              "of a row");
 }
 
 // The rows of a tensor that the kernels can read: aligned to 16 bytes, at distances of multiples of

@@ -63,6 +63,10 @@ INSTANTIATE_TEST_SUITE_P(
             "capped=true,lse=true,T=f16"},
         ProblemOnGpu{"attention.prefill",
                      "batch=1,seq_q=4224,seq_k=4224,heads=2,kv_heads=1,head_dim=128,T=bf16"},
+        ProblemOnGpu{
+            "attention.prefill",
+            "batch=1,seq_q=307,seq_k=513,heads=4,kv_heads=2,head_dim=192,value_dim=128,causal=true,"
+            "lse=true,T=bf16"},
         ProblemOnGpu{"attention.backward",
                      "batch=2,seq_q=1023,seq_k=1024,heads=4,kv_heads=2,head_dim=128,causal=true,"
                      "T=bf16"},
@@ -81,6 +85,9 @@ INSTANTIATE_TEST_SUITE_P(
             "attention.varlen",
             "sequences=9,tokens_q=900,tokens_k=4000,max_q=300,max_k=1500,heads=2,kv_heads=1,"
             "head_dim=64,T=f16"},
+        ProblemOnGpu{"attention.varlen",
+                     "sequences=9,tokens_q=900,max_q=300,heads=2,kv_heads=1,head_dim=192,"
+                     "value_dim=128,causal=true,T=f16"},
         ProblemOnGpu{
             "attention.decode",
             "batch=1,q_len=1,kv_len=1023,heads=32,kv_heads=8,head_dim=128,lse=true,T=bf16"},

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from conftest import relative_error
 
 import mgtune.torch as mt
-from mgtune.torch import _attention, _attention_rule
+from mgtune.torch import _attention, _attention_rule, _model_attention
 
 OPS = torch.ops.mgtune
 SCALE = 0.125
@@ -110,6 +110,15 @@ def test_values_may_be_narrower_than_keys() -> None:
         OPS.attention_decode(q[:, :, :1], k, v, torch.full((2,), 20, dtype=torch.int32), SCALE)
     with pytest.raises(ValueError, match="192 with values of 128"):
         OPS.attention(q, k, k, SCALE)
+    # A static cache that is not full.
+    lengths = torch.tensor([[11], [20]], dtype=torch.int32)
+    o, _ = _model_attention._attention_of_model(
+        torch.nn.Module(), q[:, :, -1:], k, v, lengths, scaling=SCALE, prefer="mgtune"
+    )
+    expected = torch.cat(
+        [reference(q[b : b + 1, :, -1:], k[b : b + 1, :, :n], v[b : b + 1, :, :n]) for b, n in ((0, 11), (1, 20))]
+    )
+    assert relative_error(o.transpose(1, 2), expected) < TOLERANCES[o.dtype]
 
 
 def packed() -> tuple[torch.Tensor, ...]:

@@ -51,7 +51,8 @@ class _GateUp(torch.autograd.Function):
         h: Tensor
         h, gate_up = run(x, *weights)
         kept = x if any(ctx.needs_input_grad[1:]) else None  # as PyTorch's linear keeps it
-        ctx.save_for_backward(kept, gate_up, *weights)
+        read = weights if ctx.needs_input_grad[0] else [None] * len(weights)
+        ctx.save_for_backward(kept, gate_up, *read)
         return h
 
     @staticmethod
@@ -216,10 +217,12 @@ def swiglu_gate_up_packed(x: Tensor, gate_up_weight: Tensor, *, prefer: str = "a
 def _is_plain(layer: nn.Module) -> bool:
     """Whether layer(x) is x times the layer's weight and nothing else happens.
 
-    Subclasses of nn.Linear may be quantized, wrapped or sharded, and hooks expect to be called.
+    Subclasses of nn.Linear and of its weight may be quantized, wrapped or sharded, and hooks expect to be
+    called.
     """
     return (
         type(layer) is nn.Linear
+        and type(layer.weight) is nn.Parameter
         and layer.bias is None
         and "forward" not in layer.__dict__
         and not (

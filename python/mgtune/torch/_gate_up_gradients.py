@@ -14,24 +14,27 @@ from torch import Tensor
 
 
 def gate_up_gradients(
-    dgate_up: Tensor, x: Tensor | None, weights: Sequence[Tensor], needs: Sequence[bool]
+    dgate_up: Tensor, x: Tensor | None, weights: Sequence[Tensor | None], needs: Sequence[bool]
 ) -> tuple[Tensor | None, ...]:
     """Returns the gradients of x and of each weight, None for one that is not needed.
+
+    Those of two weights are halves of one tensor, so their memory is freed together.
 
     Args:
         dgate_up: shape (..., 2 * hidden), the gradients of gate and behind them those of up.
         x: shape (..., size). None if no weight needs a gradient.
-        weights: gate's and up's, or one with the rows of both.
+        weights: gate's and up's, or one with the rows of both. They may be None if x needs no gradient.
         needs: whether x and each weight need a gradient.
     """
     count, hidden = math.prod(dgate_up.shape[:-1]), dgate_up.shape[-1] // 2
     rows = dgate_up.reshape(count, 2 * hidden)
     dx: Tensor | None = None
     if needs[0]:
-        if len(weights) == 1:
-            dx = rows @ weights[0]
+        read = [one for one in weights if one is not None]
+        if len(read) == 1:
+            dx = rows @ read[0]
         else:
-            dx = torch.addmm(rows[:, :hidden] @ weights[0], rows[:, hidden:], weights[1])
+            dx = torch.addmm(rows[:, :hidden] @ read[0], rows[:, hidden:], read[1])
         dx = dx.view(*dgate_up.shape[:-1], dx.shape[1])
     if x is None or not any(needs[1:]):
         return dx, *(None for _ in weights)

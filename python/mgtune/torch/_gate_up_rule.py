@@ -7,11 +7,11 @@ product.
 
 With 1 to 16 rows the kernel takes 0.89 to 0.99 times as long as that product. But there its counters were
 ready before each launch, while in PyTorch each call sets them. The rule leaves a margin for that: it takes
-rows of up to 4,096 elements, where the kernel is at least 2 us faster than the product and SwiGLU, which
-takes 1.4 us more (results/h200/norms.md). With 8,192 elements the gain may be 0.3 us.
+rows of up to 4,096 elements, where the product and SwiGLU together take at least 2 us longer than the
+kernel. SwiGLU takes 1.4 us of that (results/h200/norms.md). With 8,192 elements the gain may be 0.3 us.
 
-No other GPU, dtype and number of rows was measured, and no call that stores gate and up for a gradient.
-There PyTorch's products run.
+Larger sizes than the measured ones are taken to behave like the largest. No other GPU, dtype and number
+of rows was measured, and no call that stores gate and up for a gradient. There PyTorch's products run.
 """
 
 from __future__ import annotations

@@ -149,6 +149,8 @@ def _attention_of_model(
         has_kernel = (softcap == 0.0 and lengths is None) or not needs_gradient(
             query, key, value
         )
+        if lengths is not None and query.shape[3] not in _attention.HEAD_DIMS:
+            has_kernel = False  # attention_decode has none for values that are narrower than keys
         if has_kernel and not _attention.why_sdpa(
             query, key, value, None, dropout, is_causal, scaling, True, prefer
         ):

@@ -129,6 +129,8 @@ class SwiGLU(nn.Module):
         ValueError: `prefer` is another word.
     """
 
+    prefer: str = "auto"  # modules that earlier versions pickled have none of their own
+
     def __init__(
         self,
         d_model: int,

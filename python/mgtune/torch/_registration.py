@@ -309,7 +309,8 @@ def _register_gate_up_gradients() -> None:
     def save(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, Tensor]) -> None:
         x, *weights = inputs
         kept = x if any(ctx.needs_input_grad[1:]) else None
-        ctx.save_for_backward(kept, output[1], *weights)
+        read = weights if ctx.needs_input_grad[0] else [None] * len(weights)
+        ctx.save_for_backward(kept, output[1], *read)
         ctx.mark_non_differentiable(output[1])
 
     def backward(ctx: Any, dh: Tensor, _: Any) -> tuple[Tensor | None, ...]:
@@ -330,7 +331,7 @@ def _register_gate_up_gradients() -> None:
 
 
 def _form_without_products(name: str) -> Callable[..., Tensor]:
-    """The form without products calls the one with them if a gradient is needed, which needs them."""
+    """If a gradient is needed, it calls the form with products, because the backward reads them."""
     kernel, with_products = getattr(_ops, f"_{name}"), getattr(_ops, f"{name}_with_products")
 
     def call(x: Tensor, *weights: Tensor) -> Tensor:

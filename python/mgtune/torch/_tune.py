@@ -51,7 +51,8 @@ class TuneReport:
             count = "1 problem was" if len(self.unmeasured) == 1 else f"{len(self.unmeasured)} problems were"
             names = "\n".join(f"  {name}" for name in self.unmeasured)
             parts.append(
-                f"{count} not measured; a larger budget measures what runs on this device:\n{names}"
+                f"{count} not measured, because the budget ended before or because no variant runs on this "
+                f"device. In the first case a larger budget helps:\n{names}"
             )
         if not parts:
             return "nothing tuned: the model called no operator of mgtune; call patch(model) first"
@@ -227,9 +228,9 @@ def tune(model: Any, *inputs: Any, budget: str | float = "60s", **kwargs: Any) -
             when it ends is finished.
 
     Returns:
-        A table of the problems, with the times of the default variant and of the tuned one. If the
-        budget ends before a problem is measured, the report names that problem, and what runs for it
-        does not change.
+        A table of the problems, with the times of the default variant and of the tuned one. The
+        report also names the problems that were not measured, because the budget ended before or no
+        variant runs on this device. What runs for them does not change.
 
     Raises:
         ValueError: the budget is no time, or nothing says which device to tune.

@@ -28,7 +28,7 @@ class AttentionNumerics : public AttentionHeadTest<AttentionNumerics> {
   static constexpr const char* kWays[] = {"false, ROW_SUM::alu, RESCALE::seldom",
                                           "true, ROW_SUM::mma, RESCALE::always"};
   static std::string kernel(const std::string& type, const std::string& way) {
-    return "attention_prefill<" + type + ", 64, 64, 32, 4, 2, false, " + way +
+    return "attention_prefill<" + type + ", 64, 64, 64, 32, 4, 2, false, " + way +
            ", 2, 1, true, false, false, true>";
   }
 
