@@ -11,7 +11,7 @@
 #include "core/version.h"
 #include "selection/evidence.h"
 #include "selection/gpu_similarity.h"
-#include "selection/pick_key.h"
+#include "selection/near_ranges.h"
 #include "selection/variant_selection.h"
 #include "source/tuned_source.h"
 #include "store/store.h"
@@ -85,8 +85,8 @@ Result<std::vector<KnownKernel>> know_kernels(const std::vector<Program>& progra
     MGTUNE_ASSIGN(one.measured, measured_kernel(store, gpu_record(device), kernel.problem));
     const Operator& op = *kernel.problem.op;
     MGTUNE_ASSIGN(const std::shared_ptr<const Evidence> evidence,
-                  evidence_for(kernel.problem.binding(), key_of(kernel.problem), gpu_record(device),
-                               catalog, source));
+                  evidence_for(kernel.problem.binding(), ranges_of(kernel.problem),
+                               gpu_record(device), catalog, source));
     const std::vector<SelectedVariant> selected =
         select_variants(kernel.problem, device, *evidence);
     if (!selected.empty()) {
