@@ -12,6 +12,7 @@
 #include "selection/evidence.h"
 #include "selection/gpu_similarity.h"
 #include "selection/near_ranges.h"
+#include "selection/pick_key.h"
 #include "selection/variant_selection.h"
 #include "source/tuned_source.h"
 #include "store/store.h"
