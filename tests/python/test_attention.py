@@ -112,8 +112,10 @@ def test_values_may_be_narrower_than_keys() -> None:
         OPS.attention(q, k, k, SCALE)
     # A static cache that is not full.
     lengths = torch.tensor([[11], [20]], dtype=torch.int32)
+    layer = torch.nn.Module()
+    layer.num_key_value_groups = 2  # type: ignore[assignment]
     o, _ = _model_attention._attention_of_model(
-        torch.nn.Module(), q[:, :, -1:], k, v, lengths, scaling=SCALE, prefer="mgtune"
+        layer, q[:, :, -1:], k, v, lengths, scaling=SCALE, prefer="mgtune"
     )
     expected = torch.cat(
         [reference(q[b : b + 1, :, -1:], k[b : b + 1, :, :n], v[b : b + 1, :, :n]) for b, n in ((0, 11), (1, 20))]

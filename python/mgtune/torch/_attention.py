@@ -52,11 +52,11 @@ def _why_kernels_cannot(
     if key.device != query.device or value.device != query.device:
         return "the arguments are on several devices"
     batch, heads, queries, head_dim = query.shape
+    is_latent = (head_dim, value.shape[3]) == LATENT_DIMS
     if key.shape[:3] != value.shape[:3] or key.shape[0] != batch or key.shape[3] != head_dim:
         return "the shapes of the arguments differ"
-    is_latent = (head_dim, value.shape[3]) == LATENT_DIMS
     if not is_latent and value.shape[3] != head_dim:
-        return "values are as wide as keys, or 128 with a head_dim of 192"
+        return "the shapes of the arguments differ, and are not 192 and 128 for keys and values"
     if not is_latent and head_dim not in HEAD_DIMS:
         return "there are kernels for a head_dim of 64, 96, 128 and 256, and 192 with values of 128"
     if head_dim not in HEAD_DIMS_WITH_GRADIENT and needs_gradient(*tensors):
