@@ -327,7 +327,7 @@ TEST_F(ProblemSweepTest, TimeThatAProblemDoesNotNeedGoesToTheOthers) {
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
   EXPECT_THAT(order_, testing::ElementsAre(1, 0));
   // On a slow machine the time is over before, but not when an equal share of it, 3 s, is over.
-  EXPECT_TRUE(summary.evaluated == 6 || taken.count() > 4.5)
+  EXPECT_TRUE(summary.evaluated >= 6 || taken.count() > 4.5)
       << summary.evaluated << " variants in " << taken.count() << " s";
   EXPECT_EQ(summary.ended_by_budget, summary.evaluated < 6);
   EXPECT_EQ(summary.reused, 6);
