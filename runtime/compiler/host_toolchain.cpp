@@ -124,9 +124,9 @@ void set_flags(HostToolchain& toolchain, bool is_clang, bool check_races) {
     // -Og for one of attention, 3.7 s with -O1.
     // AddressSanitizer reports the access itself where these checks of UBSan would report the
     // address before it. They take a third of the compile time.
-    add_flags(flags, {is_clang ? "-O1" : "-Og", "-fsanitize=address,undefined",
-                      "-fno-sanitize=null,object-size,pointer-overflow,vptr",
-                      "-fno-sanitize-recover=all"});
+    add_flags(flags,
+              {is_clang ? "-O1" : "-Og", "-fsanitize=address,undefined",
+               "-fno-sanitize=null,object-size,pointer-overflow", "-fno-sanitize-recover=all"});
     add_flags(toolchain.link_flags, {"-fsanitize=address,undefined"});
   } else {
     add_flags(flags, {"-O2"});

@@ -1,7 +1,6 @@
 #include "dispatch/plan_variants.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <iterator>
 #include <limits>

@@ -148,8 +148,8 @@ Status SweepLoop::work_ahead() {
     ProblemSweep& problem = *ahead_[place];
     MGTUNE_TRY(problem.advance(window() - std::min(window(), others)));
     others += problem.at_work();
-    if (problem.wants_more())
-      return {};  // the window is full, or it waits for its search or its warm start
+    // It wants more if the window is full, or if it waits for its search or its warm start.
+    if (problem.wants_more()) return {};
   }
   return {};
 }

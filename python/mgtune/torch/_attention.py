@@ -56,7 +56,7 @@ def _why_kernels_cannot(
     if key.shape[:3] != value.shape[:3] or key.shape[0] != batch or key.shape[3] != head_dim:
         return "the shapes of the arguments differ"
     if not is_latent and value.shape[3] != head_dim:
-        return "the shapes of the arguments differ, and are not 192 and 128 for keys and values"
+        return "the shapes of key and value differ in another way than a head_dim of 192 and 128"
     if not is_latent and head_dim not in HEAD_DIMS:
         return "there are kernels for a head_dim of 64, 96, 128 and 256, and 192 with values of 128"
     if head_dim not in HEAD_DIMS_WITH_GRADIENT and needs_gradient(*tensors):

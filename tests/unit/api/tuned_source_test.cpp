@@ -3,7 +3,6 @@
 #include "source/tuned_source.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -14,8 +13,6 @@
 
 #include "core/sha256.h"
 #include "pack/pack.h"
-#include "selection/default_variants.h"
-#include "selection/near_ranges.h"
 #include "selection/pick_key.h"
 #include "selection/variant_selection.h"
 #include "store/store.h"
@@ -462,47 +459,6 @@ TEST_F(TunedSourceTest, TheFirstSourceOfAProblemCounts) {
   EXPECT_EQ(rows[0].tuned.median_ns, 3874.5);
   EXPECT_EQ(rows[1].tuned.gpu, rows[0].tuned.gpu);
   EXPECT_NE(rows[2].tuned.gpu, rows[0].tuned.gpu);
-}
-
-// Many picks of a product may have the size of a plan, but other dims.
-TEST_F(TunedSourceTest, APlanFindsItsPicksAmongThoseOfTheSameSize) {
-  const Operator& gemm = **catalog_.find_operator("gemm.forward");
-  const auto problem_of = [&](std::int64_t m, std::int64_t n) {
-    return fmt::format("m={} n={} k=4096 T=bf16", m, n);
-  };
-  const std::string path = folder_.file("gemm.db");
-  {
-    Store store = *Store::open(path, Store::Mode::read_write);
-    SweepRecord sweep;
-    sweep.gpu = *store.gpu_id(gpu_record(device_));
-    sweep.environment = *store.environment_id({"0.1.0", "nvrtc", "", "Linux"});
-    TunedRecord tuned;
-    tuned.sweep = *store.begin_sweep(sweep);
-    tuned.gpu = sweep.gpu;
-    tuned.method = "rotating";
-    tuned.median_ns = tuned.default_median_ns = 2500;
-    const auto add = [&](const std::string& text) {
-      const Result<Problem> problem = bind_problem(gemm, *parse_assignments(text));
-      ASSERT_TRUE(problem.ok()) << problem.status().message();
-      tuned.problem = *store.problem_id("gemm.forward", problem->text(), 1, 1);
-      tuned.variant = variant_text(
-          gemm, default_variants(*problem, default_ladder(problem->binding(), device_.limits),
-                                 device_.limits)
-                    .front());
-      tuned.key = key_of(*problem);
-      ASSERT_TRUE(store.record_tuned(tuned).ok());
-    };
-    for (std::int64_t i = 0; i < 100; ++i) add(problem_of(4096 + 8 * i, 64));
-    add(problem_of(64, 4096));
-  }
-  TunedSource source = *read_tuned_source(path, catalog_);
-  const Binding binding = *bind_static(gemm, {{"T", "bf16"}});
-  std::vector<DimRange> ranges =
-      ranges_of(*bind_problem(gemm, *parse_assignments(problem_of(64, 4096))));
-  const auto evidence = evidence_for(binding, ranges, gpu_record(device_), catalog_, source);
-  ASSERT_TRUE(evidence.ok()) << evidence.status().message();
-  ASSERT_EQ((*evidence)->tuned.all().size(), 1U);
-  EXPECT_EQ((*evidence)->tuned.all().front().problem.text(), problem_of(64, 4096));
 }
 
 }  // namespace

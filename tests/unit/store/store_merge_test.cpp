@@ -218,6 +218,19 @@ TEST_F(StoreMergeTest, OfTwoPicksThatOfTheLaterSweepHolds) {
   EXPECT_EQ(open().tuned()->at(0).tuned.variant, "row VEC=8");
 }
 
+// A file of an older format has picks without keys, and its pick may be the later one.
+TEST_F(StoreMergeTest, APickKeepsItsKey) {
+  const std::string keyed = file("keyed.db", {{.pick = "row VEC=4"}});
+  const std::string older =
+      file("older.db", {{.started_at = "2026-11-22T09:00:00Z", .pick = "row VEC=8"}});
+  const auto database = Database::open(keyed, Database::Access::read_write).value();
+  ASSERT_TRUE(database->execute("UPDATE tuned SET kind = 'a kind', size = 8").ok());
+  ASSERT_TRUE(merge({keyed}).ok());
+  ASSERT_TRUE(merge({older}).ok());
+  EXPECT_EQ(open().tuned()->at(0).tuned.variant, "row VEC=8");
+  EXPECT_EQ(open().tuned()->at(0).tuned.key, (PickKey{"a kind", 8}));
+}
+
 // A shard's pick is the best of a part, whenever it began. A final decides.
 TEST_F(StoreMergeTest, OfTwoPicksOfShardsTheFasterOneHoldsUntilAFinalDecides) {
   const std::string fast =
