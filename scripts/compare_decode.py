@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Times attention.decode beside FlashAttention-2 and cuDNN, and prints the tables of results/h200/attention.md.
 
-  scripts/compare_decode.py --library build/libmgruntime.so.0 -o decode.json      on a GPU with 24 GB or more, for about a minute
+  scripts/compare_decode.py --library build/libmgruntime.so.0 -o decode.json      on a GPU with 36 GB or more, for about a minute
   scripts/compare_decode.py --table decode.json                                   the tables of such a file, without a GPU
 
 `mgtune` is what a program runs without a tuned table. `split` and `even` run the first default of that design in all cases, split also where the
 space leaves it out. The others are PyTorch's FLASH_ATTENTION and CUDNN_ATTENTION, and CUDNN_ATTENTION with the query heads that share a head of keys as rows (folded).
+`copy` copies half as many bytes as keys and values have, so that it reads and writes as many bytes as the others read.
 A time is the median over replays of a CUDA graph, whose launches rotate through sets of keys and values that are larger than L2. All
 implementations of a case take turns. An output that differs from that of `split` by more than 2 % ends the script.
 """
@@ -127,6 +128,12 @@ def peer_call(torch, name, q, k, v):
     return call
 
 
+def copy_call(torch, k):
+    """A call that copies the keys."""
+    copied = torch.empty_like(k)
+    return lambda: copied.copy_(k)
+
+
 class Replays:
     """Times of a CUDA graph that calls each of `calls` in turn."""
 
@@ -195,6 +202,7 @@ def times_of(torch, runtime, bank, case):
     calls = {design: [runtime.decode(torch, design, *each, own, table, total) for each in data] for design in DESIGNS}
     if lengths == "equal" and not page:
         calls.update({name: [peer_call(torch, name, *each) for each in data] for name in PEERS})
+    copies = [copy_call(torch, k) for _, k, _ in data]
     expected = calls["split"][0]().float().clone()
     replays = {}
     for name, each in calls.items():
@@ -202,6 +210,7 @@ def times_of(torch, runtime, bank, case):
         if not difference <= LARGEST_DIFFERENCE:
             sys.exit(f"{case}: {name} differs from split by {difference:.3f}")
         replays[name] = Replays(torch, each)
+    replays["copy"] = Replays(torch, copies)
     for order in (list(replays), list(reversed(replays))):
         for name in order:
             replays[name].replay(4)
@@ -240,17 +249,19 @@ def ratios(rows, times):
 
 
 def print_by_bytes(rows):
-    """`mgtune` by the size of the keys and values: over the fastest peer, and the rate at which they are read."""
-    print("\n| keys and values | cases | geometric mean | GB/s, lowest | GB/s, median |\n|---|---|---|---|---|")
+    """`mgtune` by the size of the keys and values: over the fastest peer, the rate at which they are read, and that of the copy."""
+    print("\n| keys and values | cases | geometric mean | GB/s, lowest | GB/s, median | of copy, lowest | of copy, median |\n|" + "---|" * 7)
     bounds = (0, 8, 32, 64, 128, 512, math.inf)
     for low, high in itertools.pairwise(bounds):
         group = [row for row in rows if low << 20 <= key_bytes(row) < (math.inf if high == math.inf else high << 20)]
         if not group:
             continue
         rates = [key_bytes(row) / row["us"]["mgtune"] / 1e3 for row in group]
+        of_copy = [row["us"]["copy"] / row["us"]["mgtune"] for row in group if "copy" in row["us"]]
+        shares = f"{min(of_copy):.0%} | {statistics.median(of_copy):.0%}" if of_copy else "- | -"
         mean = statistics.geometric_mean(ratios(group, lambda us: us["mgtune"]))
         name = f"from {low} MiB on" if high == math.inf else f"{low} to {high} MiB"
-        print(f"| {name} | {len(group)} | {mean:.2f} | {min(rates):,.0f} | {statistics.median(rates):,.0f} |")
+        print(f"| {name} | {len(group)} | {mean:.2f} | {min(rates):,.0f} | {statistics.median(rates):,.0f} | {shares} |")
 
 
 def print_tables(rows):

@@ -7,9 +7,10 @@
                                                                                    or those of a file that an earlier run wrote
 
 Without --variants each design runs its first default that fits, without a tuned table. The others are PyTorch's FLASH_ATTENTION and
-CUDNN_ATTENTION. Inputs are bf16, random and normal, (batch, tokens, heads, head_dim). A time is the median over replays of a CUDA graph of
+CUDNN_ATTENTION. Where values have another head_dim than keys, FlashAttention-2 gets them padded with zeros. Inputs are bf16, random and
+normal, (batch, tokens, heads, head_dim). A time is the median over replays of a CUDA graph of
 about 8 ms; all implementations of a case take turns. An output that differs from that of the first peer by more than 2 % is an error, which
-the table shows instead of the time. Flops are 4 * batch * heads * tokens * tokens * head_dim, half of it if attention is causal.
+the table shows instead of the time. Flops are 2 * batch * heads * tokens * tokens * (head_dim + value_dim), half of it if attention is causal.
 """
 import argparse
 import ctypes
@@ -31,9 +32,10 @@ from mgtune_for_peers import KERNELS, Runtime, is_static
 PEERS = ["FA2", "cuDNN"]
 TOKENS = 16384  # of all sequences of a case together
 LENGTHS = (512, 1024, 2048, 4096, 8192, 16384)
-# batch, tokens, heads, kv_heads, head_dim, causal
+# batch, tokens, heads, kv_heads, head_dim, causal, and the head_dim of the values if it is another one
 OTHER_CASES = [(3, 1000, 24, 8, 128, True), (3, 3072, 24, 8, 128, True), (1, 12345, 24, 8, 128, True), (3, 3333, 28, 4, 128, True),
-               (3, 1000, 40, 8, 128, False), (3, 3072, 24, 8, 96, True)]
+               (3, 1000, 40, 8, 128, False), (3, 3072, 24, 8, 96, True), (4, 4096, 16, 16, 192, True, 128), (4, 4096, 16, 16, 192, False, 128),
+               (3, 1000, 16, 16, 192, True, 128)]
 GRAPH_MS = 8
 LARGEST_DIFFERENCE = 0.02
 
@@ -46,6 +48,10 @@ def cases(lengths):
                 for tokens in lengths:
                     yield TOKENS // tokens, tokens, heads, kv_heads, head_dim, causal
     yield from OTHER_CASES
+
+
+def value_dim_of(case):
+    return case[6] if len(case) > 6 else case[4]
 
 
 def default_variants():
@@ -79,9 +85,9 @@ class PrefillRuntime(Runtime):
 
     def plan_case(self, name, case):
         """The plan, and the dims of a launch."""
-        batch, tokens, heads, kv_heads, head_dim, causal = case
+        batch, tokens, heads, kv_heads, head_dim, causal = case[:6]
         dims = {"batch": batch, "seq_q": tokens, "seq_k": tokens, "heads": heads, "kv_heads": kv_heads}
-        words = {"head_dim": str(head_dim), "T": "bf16", "causal": "true" if causal else "false"}
+        words = {"head_dim": str(head_dim), "value_dim": str(value_dim_of(case)), "T": "bf16", "causal": "true" if causal else "false"}
         values = [dims.get(dim, -1) for dim in self.dims]
         return self.plan(f"prefill_{name}.prefill", words, dims), (ctypes.c_int64 * len(values))(*values)
 
@@ -90,7 +96,7 @@ class PrefillRuntime(Runtime):
         if name not in self.workspaces:
             self.workspaces[name] = self.workspace(plan, 0)
         workspace = self.workspaces[name]
-        o = torch.empty_like(q)
+        o = torch.empty(*q.shape[:-1], value_dim_of(case), device=q.device, dtype=q.dtype)
         given = {"q": q, "k": k, "v": v, "o": o}
         pointers = [given[tensor].data_ptr() if tensor in given else None for tensor in self.tensors]
         pointers = (ctypes.c_void_p * len(pointers))(*pointers)
@@ -106,20 +112,23 @@ class PrefillRuntime(Runtime):
 def peer_call(torch, name, q, k, v, causal):
     from torch.nn.attention import SDPBackend, sdpa_kernel
     backend = SDPBackend.FLASH_ATTENTION if name == "FA2" else SDPBackend.CUDNN_ATTENTION
-    gqa = q.shape[2] != k.shape[2]
+    gqa, value_dim = q.shape[2] != k.shape[2], v.shape[3]
+    if name == "FA2":
+        v = torch.nn.functional.pad(v, (0, k.shape[3] - value_dim))
     q, k, v = (x.transpose(1, 2) for x in (q, k, v))
 
     def call():
         with sdpa_kernel(backend):
-            return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=gqa).transpose(1, 2)
+            o = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=gqa)
+        return o[..., :value_dim].transpose(1, 2)
     return call
 
 
 def times_of(torch, runtime, variants, case):
     """Microseconds of each implementation, or why it has none."""
-    batch, tokens, heads, kv_heads, head_dim, causal = case
+    batch, tokens, heads, kv_heads, head_dim, causal = case[:6]
     q = torch.randn(batch, tokens, heads, head_dim, device="cuda", dtype=torch.bfloat16)
-    k, v = (torch.randn(batch, tokens, kv_heads, head_dim, device="cuda", dtype=torch.bfloat16) for _ in range(2))
+    k, v = (torch.randn(batch, tokens, kv_heads, width, device="cuda", dtype=torch.bfloat16) for width in (head_dim, value_dim_of(case)))
     results, replays, expected = {}, {}, None
     for name in PEERS + list(variants):
         try:
@@ -140,15 +149,15 @@ def times_of(torch, runtime, variants, case):
 
 def warm(library, variants, share, shares, lengths):
     """Compiles this share of what measure() runs."""
-    kinds = sorted({(case[4], case[5]) for case in cases(lengths)})
+    kinds = sorted({case[4:] for case in cases(lengths)})
     with tempfile.TemporaryDirectory() as folder:
         runtime = PrefillRuntime(pathlib.Path(folder), library, variants)
         work = [(name, kind) for name in variants for kind in kinds]
-        for name, (head_dim, causal) in work[share::shares]:
+        for name, kind in work[share::shares]:
             try:
-                runtime.plan_case(name, next(case for case in cases(lengths) if case[4:] == (head_dim, causal)))
+                runtime.plan_case(name, next(case for case in cases(lengths) if case[4:] == kind))
             except RuntimeError as error:
-                print(f"{name} {head_dim} {causal}: {str(error).splitlines()[0][:200]}", file=sys.stderr)
+                print(f"{name} {kind}: {str(error).splitlines()[0][:200]}", file=sys.stderr)
 
 
 def measure(library, variants, lengths, path, seconds):
@@ -170,7 +179,7 @@ def measure(library, variants, lengths, path, seconds):
             if time.monotonic() - start > seconds:
                 print(f"stopped after {seconds} s, before {case}")
                 break
-            names = ("batch", "tokens", "heads", "kv_heads", "head_dim", "causal")
+            names = ("batch", "tokens", "heads", "kv_heads", "head_dim", "causal", "value_dim")
             rows.append({**dict(zip(names, case)), "us": times_of(torch, runtime, variants, case)})
     document = {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "variants": variants}
     lines = ",\n".join(json.dumps(row) for row in rows)
@@ -180,7 +189,8 @@ def measure(library, variants, lengths, path, seconds):
 
 def tflops(row, name):
     us = row["us"].get(name)
-    flops = 4 * row["batch"] * row["heads"] * row["tokens"] ** 2 * row["head_dim"] / (2 if row["causal"] else 1)
+    widths = row["head_dim"] + row.get("value_dim", row["head_dim"])
+    flops = 2 * row["batch"] * row["heads"] * row["tokens"] ** 2 * widths / (2 if row["causal"] else 1)
     return flops / us / 1e6 if isinstance(us, float) else None
 
 
@@ -195,7 +205,8 @@ def print_tables(document):
         ratio = max(own) / max(peers) if own and peers else None
         ratios += [ratio] if ratio else []
         texts = " | ".join(f"{rate:.0f}" if rate else "-" for rate in rates.values())
-        print(f"| {row['head_dim']} | {row['heads']}/{row['kv_heads']} | {'yes' if row['causal'] else 'no'} | {row['batch']} x "
+        head_dim = f"{row['head_dim']}, {row['value_dim']}" if "value_dim" in row else row["head_dim"]
+        print(f"| {head_dim} | {row['heads']}/{row['kv_heads']} | {'yes' if row['causal'] else 'no'} | {row['batch']} x "
               f"{row['tokens']:,} | {texts} | " + (f"{ratio:.2f} |" if ratio else "- |"))
     if ratios:
         print(f"\nBest of ours over the best peer: geometric mean {statistics.geometric_mean(ratios):.3f}, worst {min(ratios):.2f}")

@@ -5,14 +5,16 @@
       python3 bench_norm.py out.json --extra mgtune_for_peers:implementations
 
 implementations() returns {name of the operation: {"mgtune": callable}}. The script calls one with a set of buffers `t`: T rows, H columns,
-dtype "bf16", "fp16" or "fp32", eps, stream() (a CUstream as an integer, or an object with .cuda_stream), and contiguous tensors with
+K columns of x where the
+operation is a product, dtype "bf16", "fp16" or "fp32", eps, stream() (a CUstream as an integer, or an object with .cuda_stream), and contiguous tensors with
 data_ptr() at the attributes that OPERATIONS names. The call fills the outputs in place and returns None. It only enqueues launches on that
 stream, so it can be captured into a graph. Plans and workspace are made by callable.prepare(sets), or by a first call that is not captured.
 The tensors of a set must stay where they are.
 
 attention(torch) returns a list of one object, which scripts that time attention call: prefill(q, k, v, causal), varlen(q, k, v, cu_seqlens,
-longest, causal) and decode(q, k, v). The tensors are torch's, (batch, rows, heads, head_dim) or (tokens, heads, head_dim). Each function
-returns a callable. The callable enqueues the launch on torch's current stream and returns the output that it allocated.
+longest, causal), decode(q, k, v) and fwdbwd(q, k, v, do, causal). The tensors are torch's, (batch, rows, heads, head_dim) or (tokens, heads,
+head_dim). Each function returns a callable. The callable enqueues the launches on torch's current stream and returns the outputs that it
+allocated: o, and for fwdbwd o, dq, dk and dv.
 
   ... python3 bench_attn.py out.json --extra mgtune_for_peers:attention
 
@@ -53,8 +55,9 @@ OPERATIONS = {
     "swiglu_packed_fwd": ("swiglu.packed_forward", {"gate_up": "ab", "y": "y"}),
     "swiglu_bwd": ("swiglu.backward",
                    {"dy": "dy", "gate": "a", "up": "b", "dgate": "da", "dup": "db"}),
+    "mlp_gateup": ("swiglu.gate_up", {"x": "x", "gate_w": "w1", "up_w": "w2", "h": "y"}),
 }
-DIMS = {"rows": "T", "hidden": "H"}  # others have their defaults
+DIMS = {"rows": "T", "hidden": "H", "m": "T", "n": "H", "k": "K"}  # others have their defaults
 SCALARS = {"eps": lambda t: t.eps, "weight_offset": lambda t: 0.0}
 DTYPES = {"bf16": "bf16", "fp16": "f16", "fp32": "f32"}
 
@@ -148,8 +151,8 @@ class Operation:
     def __init__(self, operation):
         self.operation = operation
         self.name, self.attributes = OPERATIONS[operation]
-        self.plans = {}       # (T, H, dtype) -> plan, dims
-        self.workspaces = {}  # (T, H, dtype), stream -> address
+        self.plans = {}       # (T, H, K, dtype) -> plan, dims
+        self.workspaces = {}  # (T, H, K, dtype), stream -> address
 
     def supports(self, t):
         return t.dtype in DTYPES
@@ -169,7 +172,7 @@ class Operation:
 
     def arguments(self, t):
         """The arguments of mgr_launch for this set on its stream. They are kept with the set."""
-        stream, key = stream_of(t), (t.T, t.H, t.dtype)
+        stream, key = stream_of(t), (t.T, t.H, getattr(t, "K", None), t.dtype)
         description = read_operator(self.name)
         if key not in self.plans:
             self.plans[key] = self.make_plan(description, t)
@@ -251,6 +254,27 @@ class Attention:
             dims.update(zip((f"{name}_sb", f"{name}_ss", f"{name}_sh"), tensor.stride()))
         return self.launcher("attention.decode", dims, {**tensors, "kv_lens": self.lengths[batch, kv_len]}, False)
 
+    def fwdbwd(self, q, k, v, dout, causal):
+        """Prefill with the sums that the backward needs (lse), and the backward."""
+        batch, seq_q, heads, _ = q.shape
+        inputs = {"q": q, "k": k, "v": v, "o": self.torch.empty_like(q)}
+        lse = self.torch.empty((batch, heads, seq_q), dtype=self.torch.float32, device=q.device)
+        grads = {f"d{name}": self.torch.empty_like(inputs[name]) for name in "qkv"}
+        sizes = {"batch": batch, "seq_q": seq_q, "seq_k": k.shape[1]}
+
+        def strides(tensors):
+            return {f"{name}_s{axis}": value for name, tensor in tensors.items() for axis, value in zip("bsh", tensor.stride())}
+
+        forward = self.launcher("attention.prefill", {**sizes, **strides(inputs)}, {**inputs, "lse": lse}, causal)
+        tensors = {**inputs, **grads, "dout": dout}
+        backward = self.launcher("attention.backward", {**sizes, **strides(tensors)}, {**tensors, "lse": lse}, causal)
+
+        def launch():
+            forward()
+            backward()
+            return inputs["o"], grads["dq"], grads["dk"], grads["dv"]
+        return launch
+
     def launcher(self, name, dims, tensors, causal):
         """Makes a plan for these dims. The callable keeps the tensors."""
         q, k = tensors["q"], tensors["k"]
@@ -261,6 +285,7 @@ class Attention:
         dims = {**dims, "heads": q.shape[-2], "kv_heads": k.shape[-2]}
         description, runtime = read_operator(name), shared_runtime()
         words = {"head_dim": str(head_dim), "T": dtype, "causal": "true" if causal else "false"}
+        words.update({tensor: "true" for tensor in tensors if description["tensors"][tensor].get("optional")})
         problem = f"{name} {words} {dims}"
         if problem not in self.plans:
             plan = runtime.plan(name, words, dims)
@@ -271,7 +296,8 @@ class Attention:
         plan, values, workspace = self.plans[problem]
         pointers = [tensors[tensor].data_ptr() if tensor in tensors else None for tensor in description["tensors"]]
         pointers = (ctypes.c_void_p * len(pointers))(*pointers)
-        scalars = (ctypes.c_double * 2)(1 / math.sqrt(head_dim), 1.0)
+        scalars = [{"scale": 1 / math.sqrt(head_dim), "softcap": 1.0}[name] for name in description["scalars"]]
+        scalars = (ctypes.c_double * len(scalars))(*scalars)
 
         def launch():
             stream = self.torch.cuda.current_stream().cuda_stream

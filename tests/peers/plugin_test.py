@@ -77,13 +77,21 @@ def normal_halves(*shape):
     return HalfTensor(shape, [random.gauss(0, 1) for _ in range(math.prod(shape))])
 
 
+def dot(left, right):
+    return sum(a * b for a, b in zip(left, right, strict=True))
+
+
 class FakeTorch:
     class cuda:
         @staticmethod
         def current_stream():
             return types.SimpleNamespace(cuda_stream=0)
 
-    int32 = "int32"
+    int32, float32 = "int32", "float32"
+
+    @staticmethod
+    def empty(shape, dtype, device):
+        return poisoned(math.prod(shape))
 
     @staticmethod
     def empty_like(tensor):
@@ -146,6 +154,36 @@ class AttentionTest(unittest.TestCase):
                 for a, b in zip(self.rows(out, head, 2)[0], exact):
                     self.assertAlmostEqual(a, b, delta=4e-3)
 
+    def test_forward_and_backward(self):
+        q, k, v = normal_halves(1, 9, 2, 64), normal_halves(1, 9, 1, 64), normal_halves(1, 9, 1, 64)
+        dout = normal_halves(1, 9, 2, 64)
+        out, dq, dk, dv = self.attention.fwdbwd(q, k, v, dout, True)()
+        keys, values = self.rows(k, 0, 1), self.rows(v, 0, 1)
+        dkeys, dvalues = ([[0.0] * self.HEAD_DIM for _ in range(9)] for _ in range(2))
+        scale = 1 / math.sqrt(self.HEAD_DIM)
+        for head in (0, 1):
+            self.expect_head(out, q, k, v, head, 2, [0, 9])
+            for i, (query, grad, dquery) in enumerate(zip(self.rows(q, head, 2), self.rows(dout, head, 2), self.rows(dq, head, 2))):
+                logits = [scale * dot(query, key) for key in keys[:i + 1]]
+                weights = [math.exp(logit - max(logits)) for logit in logits]
+                weights = [weight / sum(weights) for weight in weights]
+                products = [dot(grad, value) for value in values[:i + 1]]
+                mean = dot(weights, products)
+                exact = [0.0] * self.HEAD_DIM
+                for j, (weight, product) in enumerate(zip(weights, products)):
+                    dlogit = scale * weight * (product - mean)
+                    exact = [total + dlogit * x for total, x in zip(exact, keys[j])]
+                    dkeys[j] = [total + dlogit * x for total, x in zip(dkeys[j], query)]
+                    dvalues[j] = [total + weight * x for total, x in zip(dvalues[j], grad)]
+                self.expect_row(dquery, exact)
+        for tensor, expected in ((dk, dkeys), (dv, dvalues)):
+            for row, exact in zip(self.rows(tensor, 0, 1), expected):
+                self.expect_row(row, exact)
+
+    def expect_row(self, row, exact):
+        for a, b in zip(row, exact, strict=True):
+            self.assertAlmostEqual(a, b, delta=1e-2 * (1 + abs(b)))
+
     def test_other_dtypes_are_skipped(self):
         q = normal_halves(1, 9, 1, 64)
         q.dtype = "torch.float32"
@@ -193,6 +231,17 @@ class PluginTest(unittest.TestCase):
         elements = list(zip(t.dy.array, t.a.array, t.b.array))
         self.expect(t.da, [d * b * sigmoid(a) * (1 + a * (1 - sigmoid(a))) for d, a, b in elements])
         self.expect(t.db, [d * a * sigmoid(a) for d, a, b in elements])
+
+    def test_gate_up(self):
+        hidden, width = 16, 24
+        x, w1, w2 = normal_halves(ROWS, width), normal_halves(hidden, width), normal_halves(hidden, width)
+        t = types.SimpleNamespace(T=ROWS, H=hidden, K=width, dtype="fp16", stream=lambda: 0, x=x, w1=w1, w2=w2,
+                                  y=HalfTensor((ROWS, hidden), [math.nan] * (ROWS * hidden)))
+        self.run_it("mlp_gateup", t)
+        rows, gates, ups = ([tensor.values()[i:i + width] for i in range(0, len(tensor.values()), width)] for tensor in (x, w1, w2))
+        exact = [dot(row, gate) * sigmoid(dot(row, gate)) * dot(row, up) for row in rows for gate, up in zip(gates, ups)]
+        for a, b in zip(t.y.values(), exact, strict=True):
+            self.assertAlmostEqual(a, b, delta=4e-3 * (1 + abs(b)))
 
     def norm(self, rows, weight):
         rstd = [1 / math.sqrt(sum(x * x for x in row) / HIDDEN + EPS) for row in rows]
