@@ -72,17 +72,12 @@ TEST(AttentionBackwardWgmma, StridesMayLeaveGaps) {
   expect_backward_right(variant, {{10, 40, 64, 2, 2, 1}}, kBackwardHeadsFirst);
 }
 
-// It has not been timed, so the ladder tries it last, where mma_sync serves every problem.
-TEST(AttentionBackwardWgmma, RunsOnHopperAloneAndNotByDefault) {
+TEST(AttentionBackwardWgmma, RunsOnHopperAloneAndThereByDefault) {
   const std::string words = prefill_problem({4096, 4096, 128}, "causal=true,T=bf16");
-  const auto is_wgmma = [](const Variant& variant) {
-    return variant_text(backward_check().op(), variant).starts_with("wgmma");
-  };
-  EXPECT_EQ(backward_check().first_of_ladder(words, kH200, is_wgmma),
+  EXPECT_EQ(backward_check().first_of_ladder(words, kH200),
             backward_wgmma({2, 64}, {2, 96}, 3, "dynamic", 16));
-  EXPECT_EQ(backward_check().first_of_ladder(words, kA100, is_wgmma), "none");
-  EXPECT_EQ(backward_check().first_of_ladder(words, kL4, is_wgmma), "none");
-  EXPECT_THAT(backward_check().first_of_ladder(words, kH200), ::testing::StartsWith("mma_sync"));
+  EXPECT_THAT(backward_check().first_of_ladder(words, kA100), ::testing::StartsWith("mma_sync"));
+  EXPECT_THAT(backward_check().first_of_ladder(words, kL4), ::testing::StartsWith("mma_sync"));
 }
 
 }  // namespace
