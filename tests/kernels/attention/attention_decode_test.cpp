@@ -292,6 +292,18 @@ TEST(AttentionDecodeLadder, CutsLongSequencesEvenly) {
   }
 }
 
+// 34 batches have 272 units. With two or three of them each, the SMs share the memory equally, so
+// the eight that have three end late.
+TEST(AttentionDecodeLadder, CutsEvenlyIfFewSmsHaveMoreThanTwoUnits) {
+  const auto first = [&](int kv_len, int batch) {
+    return decode().first_of_ladder(Shape{kv_len, 1, 32, 8, batch, 128}.text("T=bf16"), kH200);
+  };
+  EXPECT_THAT(first(3000, 34), testing::StartsWith("even "));
+  EXPECT_THAT(first(1024, 34), testing::StartsWith("split "));  // short
+  EXPECT_THAT(first(3000, 17), testing::StartsWith("split "));  // 136 units
+  EXPECT_THAT(first(3000, 33), testing::StartsWith("split "));  // two units each
+}
+
 TEST(AttentionDecodeLadder, CutsTheWorkEvenlyIfLengthsDiffer) {
   const auto first = [&](int total, int head_dim, const DeviceLimits& device) {
     return decode().first_of_ladder(
