@@ -41,6 +41,7 @@ def gate_ups(compiles: bool) -> dict[str, GateUp]:
         "eager": eager_gate_up,
     }
     if compiles:
+        torch.compiler.reset()  # it compiles each function for a few shapes only
         candidates["compile"] = torch.compile(eager_gate_up, dynamic=False)
     return candidates
 
