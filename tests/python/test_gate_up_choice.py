@@ -130,7 +130,7 @@ def test_the_module(gate_up_kernels: list[str]) -> None:
 
 
 def _measured() -> dict[tuple[int, int, int], float]:
-    """m, n, k -> the time of cuBLAS's product of both weights over mgtune's."""
+    """m, n, k -> the time of cuBLAS's product of both weights over mgtune's, in the last run of the page."""
     # Beside the tests where run.sh copies it, two folders up in the source tree.
     roots = Path(__file__).resolve().parents[1:3]
     path = next(root for root in roots if (root / "results").is_dir()) / "results/h200/gemm.md"
@@ -152,8 +152,8 @@ def test_the_rule_is_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
         return _gate_up_rule.is_faster(device, dtype, m, n, k)
 
     for (m, n, k), ratio in measured.items():
-        # SwiGLU is to follow the product, and takes far more than 1 % of its time from 2,048 rows on.
-        assert rule(m, n, k) == (ratio > 0.99 if m >= 2048 else ratio > 1.01 and k <= 4096), (m, n, k)
+        # SwiGLU is to follow the product, and takes 3 % of its time or more from 2,048 rows on.
+        assert rule(m, n, k) == (ratio > 0.98 if m >= 2048 else ratio > 1.01 and k <= 4096), (m, n, k)
     assert rule(5) and rule(100000) and rule(2048, 20000, 10000)
     for other in (
         {"m": 0},

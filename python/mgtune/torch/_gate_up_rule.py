@@ -2,7 +2,7 @@
 
 The source is results/h200/gemm.md: an NVIDIA H200, bfloat16, weights of 14,336 to 28,672 rows of 3,584
 to 8,192 elements, beside cuBLAS's products in PyTorch 2.11. From 2,048 rows of x on, the kernel takes
-0.985 to 1.006 times as long as cuBLAS's product of both weights alone, and PyTorch runs SwiGLU after that
+0.985 to 1.010 times as long as cuBLAS's product of both weights alone, and PyTorch runs SwiGLU after that
 product.
 
 With 1 to 16 rows the kernel takes 0.89 to 0.99 times as long as that product. But there its counters were
