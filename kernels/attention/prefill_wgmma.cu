@@ -35,9 +35,12 @@
 //                        which takes the next rows from a counter in global memory. The copies
 //                        for these begin before the rows before them are done.
 //            HEADS_AT_ONCE   As in prefill.cu.
+//            EXP_POLY    So many of 8 exponentials are polynomials instead of instructions of the
+//                        special function unit, which is as busy as the tensor cores at
+//                        head_dim 64.
 // Numerics   Products are exact. Sums, softmax and O are fp32. P is rounded to T. The row sums, for
 //            o and lse, add P before it is rounded. o is rounded once. The parameters fix the order
-//            of all sums.
+//            of all sums. A polynomial has a relative error of at most 7.6e-5.
 
 #include <mg/shared.cuh>
 
@@ -304,7 +307,7 @@ struct PrefillJobs {
 };
 
 template <class T, int HEAD_DIM, int VALUE_DIM, int CONSUMERS, int BLOCK_N, int STAGES,
-          int Q_STAGES, bool PINGPONG, SCHEDULE ORDER, int HEADS_AT_ONCE, bool CAUSAL,
+          int Q_STAGES, bool PINGPONG, SCHEDULE ORDER, int HEADS_AT_ONCE, int EXP_POLY, bool CAUSAL,
           bool WINDOWED, bool CAPPED, bool LSE>
 __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
     attention_prefill_wgmma(const __grid_constant__ mg::TensorMap q,
@@ -314,7 +317,7 @@ __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
                             int seq_k, int heads, int kv_heads, int window, mg::i64 o_sb,
                             mg::i64 o_ss, mg::i64 o_sh) {
   using V = WgmmaVariant<T, HEAD_DIM, VALUE_DIM, CONSUMERS, BLOCK_N, STAGES, Q_STAGES, PINGPONG,
-                         CAUSAL, WINDOWED, CAPPED, LSE, false>;
+                         EXP_POLY, CAUSAL, WINDOWED, CAPPED, LSE, false>;
   const PrefillJobs<V, HEADS_AT_ONCE> jobs{o,     lse,      batch, seq_q, seq_k,
                                            heads, kv_heads, o_sb,  o_ss,  o_sh};
   run<V, ORDER>(jobs, jobs.blocks(), counter, {scale, softcap, window}, q, k, v);
@@ -356,7 +359,7 @@ struct VarlenJobs {
 };
 
 template <class T, int HEAD_DIM, int VALUE_DIM, int CONSUMERS, int BLOCK_N, int STAGES,
-          int Q_STAGES, bool PINGPONG, SCHEDULE ORDER, int HEADS_AT_ONCE, bool CAUSAL,
+          int Q_STAGES, bool PINGPONG, SCHEDULE ORDER, int HEADS_AT_ONCE, int EXP_POLY, bool CAUSAL,
           bool WINDOWED, bool CAPPED, bool LSE>
 __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
     attention_varlen_wgmma(const __grid_constant__ mg::TensorMap q,
@@ -366,7 +369,7 @@ __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
                            float softcap, int sequences, int tokens_q, int max_q, int heads,
                            int kv_heads, int window, mg::i64 o_ss, mg::i64 o_sh) {
   using V = WgmmaVariant<T, HEAD_DIM, VALUE_DIM, CONSUMERS, BLOCK_N, STAGES, Q_STAGES, PINGPONG,
-                         CAUSAL, WINDOWED, CAPPED, LSE, true>;
+                         EXP_POLY, CAUSAL, WINDOWED, CAPPED, LSE, true>;
   const VarlenJobs<V, HEADS_AT_ONCE> jobs{q_starts, k_starts, o,        lse,  sequences, tokens_q,
                                           max_q,    heads,    kv_heads, o_ss, o_sh};
   run<V, ORDER>(jobs, jobs.blocks(), counter, {scale, softcap, window}, q, k, v);

@@ -7,6 +7,7 @@
 #include <mg/attention_rows.cuh>
 #include <mg/bulk_copy.cuh>
 #include <mg/copy_ring.cuh>
+#include <mg/exp2_polynomial.cuh>
 #include <mg/group_sum.cuh>
 #include <mg/math.cuh>
 #include <mg/panel_tile.cuh>
@@ -20,8 +21,8 @@
 
 // The constants of a variant.
 template <class T_, int HEAD_DIM, int VALUE_DIM, int CONSUMERS, int BLOCK_N, int STAGES,
-          int Q_STAGES, bool PINGPONG, bool CAUSAL, bool WINDOWED, bool CAPPED, bool LSE,
-          bool PACKED>
+          int Q_STAGES, bool PINGPONG, int EXP_POLY, bool CAUSAL, bool WINDOWED, bool CAPPED,
+          bool LSE, bool PACKED>
 struct WgmmaVariant {
   using T = T_;
   static constexpr int kHeadDim = HEAD_DIM, kValueDim = VALUE_DIM, kConsumers = CONSUMERS;
@@ -31,6 +32,11 @@ struct WgmmaVariant {
   static constexpr bool kCausal = CAUSAL, kWindowed = WINDOWED, kCapped = CAPPED, kLse = LSE;
   static constexpr bool kPacked = PACKED;  // other sequences lie before and behind the keys
   static_assert(CONSUMERS >= 1 && CONSUMERS <= 3 && BLOCK_N % 16 == 0, "whole fragments");
+
+  // Which of a thread's exponentials are polynomials: EXP_POLY of 8, spread evenly.
+  __device__ __forceinline__ static constexpr bool is_polynomial(int i) {
+    return i * EXP_POLY % 8 < EXP_POLY;
+  }
 
   using Q = mg::PanelTile<T, kRows, HEAD_DIM>;
   using K = mg::PanelTile<T, BLOCK_N, HEAD_DIM>;
@@ -189,7 +195,8 @@ class WarpgroupRows {
     const float bases[2] = {base(0), base(1)};
 #pragma unroll
     for (int i = 0; i < V::kKeys / 2; ++i) {
-      s_[i] = mg::exp2_approx(s_[i] * factor_ - bases[i % 4 / 2]);
+      const float exponent = s_[i] * factor_ - bases[i % 4 / 2];
+      s_[i] = V::is_polynomial(i) ? mg::exp2_polynomial(exponent) : mg::exp2_approx(exponent);
       sum_[i % 4 / 2] += s_[i];
     }
   }

@@ -20,13 +20,14 @@ struct Wgmma {
   int consumers, block_n, stages = 2;
   bool pingpong = false;
   const char* schedule = "grid";
-  int heads_at_once = 1, q_stages = 1;
+  int heads_at_once = 1, q_stages = 1, exp_poly = 0;
 
   std::string text() const {
     return "wgmma CONSUMERS=" + std::to_string(consumers) + " BLOCK_N=" + std::to_string(block_n) +
            " STAGES=" + std::to_string(stages) + " Q_STAGES=" + std::to_string(q_stages) +
            " PINGPONG=" + (pingpong ? "true" : "false") + " SCHEDULE=" + schedule +
-           " HEADS_AT_ONCE=" + std::to_string(heads_at_once);
+           " HEADS_AT_ONCE=" + std::to_string(heads_at_once) +
+           " EXP_POLY=" + std::to_string(exp_poly);
   }
 };
 
@@ -71,6 +72,22 @@ TEST(AttentionWgmma, EveryHeadDimension) {
   expect_right({1, 64}, {{70, 130, 96, 2}}, "causal=true,T=bf16");
   expect_right({2, 96}, {{130, 200, 128}}, "T=bf16");
   expect_right({1, 80}, {{65, 170, 256}}, "lse=true,T=f16");
+}
+
+// Tails, rows that see nothing, and a maximum that rises from tile to tile.
+TEST(AttentionWgmma, ExponentialsMayBePolynomials) {
+  const auto variant = [](int consumers, int block_n, int exp_poly) {
+    return Wgmma{consumers, block_n, 2, true, "dynamic", 16, 2, exp_poly};
+  };
+  expect_right(variant(2, 128, 2), {{70, 80, 64}, {140, 230, 64, 2}, {300, 100, 64}},
+               "causal=true,lse=true,T=f16");
+  expect_right(variant(2, 96, 1), {{90, 170, 96, 2}}, "lse=true,T=bf16");
+  expect_right(variant(2, 96, 2), {{130, 200, 128}},
+               "causal=true,windowed=true,window=33,capped=true,lse=true,T=f16");
+  hopper_check("attention.varlen")
+      .expect_right({{variant(3, 96, 2).text(),
+                      {"sequences=5,tokens_q=400,max_q=300,heads=2,kv_heads=1,head_dim=64,"
+                       "lse=true,T=bf16"}}});
 }
 
 TEST(AttentionWgmma, ValuesMayBeNarrowerThanKeys) {
