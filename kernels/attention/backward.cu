@@ -107,7 +107,7 @@ __global__ void __launch_bounds__(32 * WARPS)
   using V = Pass<T, HEAD_DIM, KEYS, QUERIES, WARPS, STAGES, IN_REGS, CAUSAL>;
   const SharedTiles<V> shared;
   const Place place =
-      place_of_block<KEYS, HEADS_AT_ONCE>(static_cast<int>(blockIdx.x), seq_k, batch * kv_heads);
+      place_of_block<HEADS_AT_ONCE>(static_cast<int>(blockIdx.x), seq_k, batch * kv_heads, KEYS);
   const mg::i64 b = place.head / kv_heads, kv_head = place.head % kv_heads;
   // The first keys are seen by the most queries, so their blocks come first.
   const int first_key = (seq_k - 1) / KEYS * KEYS - place.first_row;
@@ -193,7 +193,7 @@ __global__ void __launch_bounds__(32 * WARPS)
   using V = Pass<T, HEAD_DIM, QUERIES, KEYS, WARPS, STAGES, IN_REGS, CAUSAL>;
   const SharedTiles<V> shared;
   const Place place =
-      place_of_block<QUERIES, HEADS_AT_ONCE>(static_cast<int>(blockIdx.x), seq_q, batch * heads);
+      place_of_block<HEADS_AT_ONCE>(static_cast<int>(blockIdx.x), seq_q, batch * heads, QUERIES);
   const mg::i64 b = place.head / heads, head = place.head % heads;
   const mg::i64 kv_head = head / (heads / kv_heads);
   const int diagonal = seq_k - seq_q;

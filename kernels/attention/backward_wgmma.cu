@@ -80,7 +80,7 @@ struct KeyJobs {
   __device__ __forceinline__ BackwardJob at(int number) const {
     const int keys = problem.seq_k, kv_heads = problem.kv_heads, group = problem.group;
     const Place place =
-        place_of_block<V::kRows, HEADS_AT_ONCE>(number, keys, problem.batch * kv_heads);
+        place_of_block<HEADS_AT_ONCE>(number, keys, problem.batch * kv_heads, V::kRows);
     const int b = place.head / kv_heads, kv_head = place.head - b * kv_heads;
     // The first keys are seen by the most queries, so their blocks come first.
     const int last = (keys + V::kRows - 1) / V::kRows - 1;
@@ -114,7 +114,7 @@ struct QueryJobs {
   __device__ __forceinline__ BackwardJob at(int number) const {
     const int queries = problem.seq_q, keys = problem.seq_k, heads = problem.heads;
     const Place place =
-        place_of_block<V::kRows, HEADS_AT_ONCE>(number, queries, problem.batch * heads);
+        place_of_block<HEADS_AT_ONCE>(number, queries, problem.batch * heads, V::kRows);
     const int b = place.head / heads, head = place.head - b * heads;
     const int kv_head = head / problem.group;
     const int last_query = minimum(place.first_row + V::kRows, queries) - 1;

@@ -279,7 +279,7 @@ __global__ void __launch_bounds__(32 * WARPS, BLOCKS_PER_SM)
   using V = Variant<T, HEAD_DIM, VALUE_DIM, BLOCK_M, BLOCK_N, WARPS, STAGES, Q_IN_REGS, OVERLAP,
                     SUM, SCALING, CAUSAL, WINDOWED, CAPPED, LSE>;
   const Place place =
-      place_of_block<BLOCK_M, HEADS_AT_ONCE>(static_cast<int>(blockIdx.x), seq_q, batch * heads);
+      place_of_block<HEADS_AT_ONCE>(static_cast<int>(blockIdx.x), seq_q, batch * heads, BLOCK_M);
   const int b = place.head / heads, head = place.head % heads;
   const int kv_head = head / (heads / kv_heads);
   attend<V>(
@@ -307,7 +307,7 @@ __global__ void __launch_bounds__(32 * WARPS, BLOCKS_PER_SM)
   for (int passed = 0;; passed += (max_q + BLOCK_M - 1) / BLOCK_M * BLOCK_M) {
     // A second turn is rare, so nothing is kept in registers for it.
     const int block = mg::compute_each_time(static_cast<int>(blockIdx.x));
-    const Place place = place_of_block<BLOCK_M, HEADS_AT_ONCE>(block, max_q, sequences * heads);
+    const Place place = place_of_block<HEADS_AT_ONCE>(block, max_q, sequences * heads, BLOCK_M);
     const int s = place.head / heads, head = place.head % heads;
     const int kv_head = head / (heads / kv_heads);
     const int q_start = q_starts[s], k_start = k_starts[s];

@@ -170,9 +170,10 @@ template <class V>
 struct Tiles {
   int first_row, diagonal, first_tile, count;
 
-  __device__ __forceinline__ Tiles(int rows, int keys, int first_row, int window)
+  __device__ __forceinline__ Tiles(int rows, int keys, int first_row, int window,
+                                   int block_rows = V::kRows)
       : first_row(first_row), diagonal(keys - rows) {
-    const int last_own = minimum(first_row + V::kRows, rows) - 1 + diagonal;
+    const int last_own = minimum(first_row + block_rows, rows) - 1 + diagonal;
     int end = keys, begin = 0;
     if constexpr (V::kCausal) end = minimum(end, last_own + 1);
     if constexpr (V::kWindowed && !V::kCausal) end = minimum(end, last_own + window + 1);
@@ -193,11 +194,11 @@ struct Place {
   int head, first_row;
 };
 
-template <int BLOCK_M, int HEADS_AT_ONCE>
-__device__ __forceinline__ Place place_of_block(int block, int rows, int heads) {
-  const int row_blocks = (rows + BLOCK_M - 1) / BLOCK_M;
+template <int HEADS_AT_ONCE>
+__device__ __forceinline__ Place place_of_block(int block, int rows, int heads, int block_rows) {
+  const int row_blocks = (rows + block_rows - 1) / block_rows;
   const int first_head = block / (row_blocks * HEADS_AT_ONCE) * HEADS_AT_ONCE;
   const int group = minimum(HEADS_AT_ONCE, heads - first_head);
   const int place = block - first_head * row_blocks;
-  return {first_head + place % group, (row_blocks - 1 - place / group) * BLOCK_M};
+  return {first_head + place % group, (row_blocks - 1 - place / group) * block_rows};
 }

@@ -35,13 +35,20 @@
 //                        which takes the next rows from a counter in global memory. The copies
 //                        for these begin before the rows before them are done.
 //            HEADS_AT_ONCE   As in prefill.cu.
+//            EXP_POLY    So many of 8 exponentials are polynomials instead of instructions of the
+//                        special function unit, which is as busy as the tensor cores at
+//                        head_dim 64.
+//            PACK_GQA    The rows of a tile are the query heads that share a head of keys, query
+//                        after query (head_group.cuh). So a few queries fill a tile, and K and V
+//                        are read once for the group.
 // Numerics   Products are exact. Sums, softmax and O are fp32. P is rounded to T. The row sums, for
 //            o and lse, add P before it is rounded. o is rounded once. The parameters fix the order
-//            of all sums.
+//            of all sums. A polynomial has a relative error of at most 7.6e-5.
 
 #include <mg/shared.cuh>
 
 #include "job_order.cuh"
+#include "prefill_jobs.cuh"
 #include "prefill_wgmma.cuh"
 
 // The producing thread.
@@ -51,8 +58,8 @@ class Producer {
   using T = typename V::T;
 
   __device__ __forceinline__ Producer(const Memory<V>& memory, const Scaling& scaling,
-                                      const mg::TensorMap& q_map, const mg::TensorMap& k_map,
-                                      const mg::TensorMap& v_map)
+                                      const typename V::Group& group, const mg::TensorMap& q_map,
+                                      const mg::TensorMap& k_map, const mg::TensorMap& v_map)
       : memory_(memory),
         window_(scaling.window),
         q_map_(q_map),
@@ -60,16 +67,19 @@ class Producer {
         v_map_(v_map),
         q_(memory.q_ring()),
         k_(memory.k_ring()),
-        v_(memory.v_ring()) {}
+        v_(memory.v_ring()),
+        group_(group) {}
 
   // Brings Q, and the tiles of K and V in the order of their use.
   __device__ __forceinline__ void bring(const Job<T>& job) {
-    const Tiles<V> tiles(job.rows, job.keys, job.first_row, window_);
+    const Tiles<V> tiles(job.rows, job.keys, job.first_row, window_, group_.queries());
     if (tiles.count > 0) bring_k(job, tiles.key(0));
     q_.wait_until_empty();
     memory_.jobs[q_.slot()] = job;
     if (tiles.count == 0) {
       mg::arrive(q_.full());
+    } else if constexpr (V::kPacksHeads) {
+      bring_q_of_group(job);
     } else {
       mg::arrive_expecting(q_.full(), V::Q::kBytes);
       mg::tensor_load_once(memory_.q_tile(q_.slot()), q_map_, q_.full(), 0,
@@ -91,6 +101,16 @@ class Producer {
   }
 
  private:
+  // The rows of a group come panel by panel, because they need not fill the tile.
+  __device__ __forceinline__ void bring_q_of_group(const Job<T>& job) {
+    const int rows = group_.queries() * group_.size;
+    mg::arrive_expecting(q_.full(), static_cast<mg::u32>(rows * V::kHeadDim * 2));
+#pragma unroll
+    for (int panel = 0; panel < V::Q::kPanels; ++panel) {
+      mg::tensor_load_once(memory_.q_tile(q_.slot()) + panel * V::Q::kPanelBytes / 2, q_map_,
+                           q_.full(), 0, job.head, job.q_row + job.first_row, panel, job.batch);
+    }
+  }
   __device__ __forceinline__ void bring_k(const Job<T>& job, int key) {
     k_.wait_until_empty();
     mg::arrive_expecting(k_.full(), V::K::kBytes);
@@ -111,6 +131,7 @@ class Producer {
   const mg::TensorMap &q_map_, &k_map_, &v_map_;
   mg::CopyRing<V::kQStages> q_;
   mg::CopyRing<V::kStages> k_, v_;
+  typename V::Group group_;
 };
 
 // Overwrites the rows of a tile of V that lie past the end of the keys. Every warpgroup does it for
@@ -134,7 +155,8 @@ class Consumer {
  public:
   using T = typename V::T;
 
-  __device__ __forceinline__ Consumer(const Memory<V>& memory, const Scaling& scaling, int number)
+  __device__ __forceinline__ Consumer(const Memory<V>& memory, const Scaling& scaling,
+                                      const typename V::Group& group, int number)
       : memory_(memory),
         window_(scaling.window),
         number_(number),
@@ -142,7 +164,8 @@ class Consumer {
         q_(memory.q_ring()),
         k_(memory.k_ring()),
         v_(memory.v_ring()),
-        rows_(scaling, number) {}
+        rows_(scaling, group, number),
+        group_(group) {}
 
   __device__ __forceinline__ void run() {
     while (true) {
@@ -155,7 +178,7 @@ class Consumer {
 
  private:
   __device__ __forceinline__ void attend(const Job<T>& job) {
-    const Tiles<V> tiles(job.rows, job.keys, job.first_row, window_);
+    const Tiles<V> tiles(job.rows, job.keys, job.first_row, window_, group_.queries());
     rows_.begin();
     if (tiles.count == 0) {
       q_.release();
@@ -163,7 +186,7 @@ class Consumer {
       rows_.write(job);
       return;
     }
-    const int first_own = job.first_row + 64 * number_ + tiles.diagonal;
+    const int first_own = job.first_row + group_.query(64 * number_) + tiles.diagonal;
     k_.wait_until_full();
     rows_.issue_scores(memory_.q_tile(q_.slot()), memory_.k_tile(k_.slot()));
     rows_.template wait_for_scores<0>();
@@ -201,7 +224,7 @@ class Consumer {
     bool is_hidden = last >= job.keys;
     if constexpr (V::kCausal) is_hidden |= last > first_own;
     if constexpr (V::kWindowed && !V::kCausal) is_hidden |= last > first_own + window_;
-    if constexpr (V::kWindowed) is_hidden |= key < first_own + 63 - window_;
+    if constexpr (V::kWindowed) is_hidden |= key < first_own + rows_.queries_to(63) - window_;
     return is_hidden;
   }
 
@@ -234,10 +257,12 @@ class Consumer {
   mg::CopyRing<V::kQStages> q_;
   mg::CopyRing<V::kStages> k_, v_;
   WarpgroupRows<V> rows_;
+  typename V::Group group_;
 };
 
 // Runs the jobs of a block. jobs.at(block, turn, job) makes a job, or says that this block of rows
-// has no more. There are `blocks` blocks of rows, and `counter` is 0 before and after a launch.
+// has no more. jobs.group are the heads of a tile. There are `blocks` blocks of rows, and `counter`
+// is 0 before and after a launch.
 template <class V, SCHEDULE kSchedule, class Jobs>
 __device__ __forceinline__ void run(const Jobs& jobs, int blocks, mg::u32* counter,
                                     const Scaling& scaling, const mg::TensorMap& q_map,
@@ -255,12 +280,12 @@ __device__ __forceinline__ void run(const Jobs& jobs, int blocks, mg::u32* count
   const int warpgroup = mg::warpgroup();
   if (warpgroup > 0) {
     if constexpr (V::kConsumers > 1) mg::grow_registers<V::kConsumerRegisters>();
-    Consumer<V>(memory, scaling, warpgroup - 1).run();
+    Consumer<V>(memory, scaling, jobs.group, warpgroup - 1).run();
     return;
   }
   if constexpr (V::kConsumers > 1) mg::shrink_registers<V::kProducerRegisters>();
   if (threadIdx.x != 0) return;
-  Producer<V> producer(memory, scaling, q_map, k_map, v_map);
+  Producer<V> producer(memory, scaling, jobs.group, q_map, k_map, v_map);
   int block = static_cast<int>(blockIdx.x);
   while (block < blocks) {
     Job<typename V::T> job;
@@ -271,41 +296,9 @@ __device__ __forceinline__ void run(const Jobs& jobs, int blocks, mg::u32* count
   producer.end();
 }
 
-// The blocks of rows of attention.prefill, in the order of place_of_block().
-template <class V, int HEADS_AT_ONCE>
-struct PrefillJobs {
-  using T = typename V::T;
-  T* o;
-  float* lse;
-  int batch, seq_q, seq_k, heads, kv_heads;
-  mg::i64 o_sb, o_ss, o_sh;
-
-  __device__ __forceinline__ int blocks() const {
-    return (seq_q + V::kRows - 1) / V::kRows * batch * heads;
-  }
-
-  __device__ __forceinline__ bool at(int block, int turn, Job<T>& job) const {
-    if (turn > 0) return false;
-    const Place place = place_of_block<V::kRows, HEADS_AT_ONCE>(block, seq_q, batch * heads);
-    const int b = place.head / heads, head = place.head % heads;
-    job = {place.first_row,
-           seq_q,
-           seq_k,
-           0,
-           0,
-           head,
-           head / (heads / kv_heads),
-           b,
-           o + b * o_sb + head * o_sh,
-           V::kLse ? lse + mg::i64{place.head} * seq_q : nullptr,
-           o_ss};
-    return true;
-  }
-};
-
 template <class T, int HEAD_DIM, int VALUE_DIM, int CONSUMERS, int BLOCK_N, int STAGES,
-          int Q_STAGES, bool PINGPONG, SCHEDULE ORDER, int HEADS_AT_ONCE, bool CAUSAL,
-          bool WINDOWED, bool CAPPED, bool LSE>
+          int Q_STAGES, bool PINGPONG, SCHEDULE ORDER, int HEADS_AT_ONCE, int EXP_POLY,
+          bool PACK_GQA, bool CAUSAL, bool WINDOWED, bool CAPPED, bool LSE>
 __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
     attention_prefill_wgmma(const __grid_constant__ mg::TensorMap q,
                             const __grid_constant__ mg::TensorMap k,
@@ -314,50 +307,24 @@ __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
                             int seq_k, int heads, int kv_heads, int window, mg::i64 o_sb,
                             mg::i64 o_ss, mg::i64 o_sh) {
   using V = WgmmaVariant<T, HEAD_DIM, VALUE_DIM, CONSUMERS, BLOCK_N, STAGES, Q_STAGES, PINGPONG,
-                         CAUSAL, WINDOWED, CAPPED, LSE, false>;
-  const PrefillJobs<V, HEADS_AT_ONCE> jobs{o,     lse,      batch, seq_q, seq_k,
-                                           heads, kv_heads, o_sb,  o_ss,  o_sh};
+                         EXP_POLY, CAUSAL, WINDOWED, CAPPED, LSE, false, PACK_GQA>;
+  const PrefillJobs<V, HEADS_AT_ONCE> jobs{o,
+                                           lse,
+                                           batch,
+                                           seq_q,
+                                           seq_k,
+                                           heads,
+                                           kv_heads,
+                                           o_sb,
+                                           o_ss,
+                                           o_sh,
+                                           {heads / kv_heads, o_sh, seq_q}};
   run<V, ORDER>(jobs, jobs.blocks(), counter, {scale, softcap, window}, q, k, v);
 }
 
-// The blocks of rows of attention.varlen. There are blocks for max_q rows per sequence. If a
-// sequence is longer, its blocks take further rows: in each turn they move on by these.
-template <class V, int HEADS_AT_ONCE>
-struct VarlenJobs {
-  using T = typename V::T;
-  const int *q_starts, *k_starts;
-  T* o;
-  float* lse;
-  int sequences, tokens_q, max_q, heads, kv_heads;
-  mg::i64 o_ss, o_sh;
-
-  __device__ __forceinline__ int row_blocks() const { return (max_q + V::kRows - 1) / V::kRows; }
-  __device__ __forceinline__ int blocks() const { return row_blocks() * sequences * heads; }
-
-  __device__ __forceinline__ bool at(int block, int turn, Job<T>& job) const {
-    const Place place = place_of_block<V::kRows, HEADS_AT_ONCE>(block, max_q, sequences * heads);
-    const int s = place.head / heads, head = place.head % heads;
-    const int q_start = q_starts[s], k_start = k_starts[s], rows = q_starts[s + 1] - q_start;
-    const mg::i64 first_row = place.first_row + mg::i64{turn} * row_blocks() * V::kRows;
-    if (first_row >= rows) return false;
-    job = {static_cast<int>(first_row),
-           rows,
-           k_starts[s + 1] - k_start,
-           q_start,
-           k_start,
-           head,
-           head / (heads / kv_heads),
-           0,
-           o + q_start * o_ss + head * o_sh,
-           V::kLse ? lse + mg::i64{head} * tokens_q + q_start : nullptr,
-           o_ss};
-    return true;
-  }
-};
-
 template <class T, int HEAD_DIM, int VALUE_DIM, int CONSUMERS, int BLOCK_N, int STAGES,
-          int Q_STAGES, bool PINGPONG, SCHEDULE ORDER, int HEADS_AT_ONCE, bool CAUSAL,
-          bool WINDOWED, bool CAPPED, bool LSE>
+          int Q_STAGES, bool PINGPONG, SCHEDULE ORDER, int HEADS_AT_ONCE, int EXP_POLY,
+          bool PACK_GQA, bool CAUSAL, bool WINDOWED, bool CAPPED, bool LSE>
 __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
     attention_varlen_wgmma(const __grid_constant__ mg::TensorMap q,
                            const __grid_constant__ mg::TensorMap k,
@@ -366,8 +333,9 @@ __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
                            float softcap, int sequences, int tokens_q, int max_q, int heads,
                            int kv_heads, int window, mg::i64 o_ss, mg::i64 o_sh) {
   using V = WgmmaVariant<T, HEAD_DIM, VALUE_DIM, CONSUMERS, BLOCK_N, STAGES, Q_STAGES, PINGPONG,
-                         CAUSAL, WINDOWED, CAPPED, LSE, true>;
-  const VarlenJobs<V, HEADS_AT_ONCE> jobs{q_starts, k_starts, o,        lse,  sequences, tokens_q,
-                                          max_q,    heads,    kv_heads, o_ss, o_sh};
+                         EXP_POLY, CAUSAL, WINDOWED, CAPPED, LSE, true, PACK_GQA>;
+  const VarlenJobs<V, HEADS_AT_ONCE> jobs{
+      q_starts, k_starts, o,        lse,  sequences, tokens_q,
+      max_q,    heads,    kv_heads, o_ss, o_sh,      {heads / kv_heads, o_sh, tokens_q}};
   run<V, ORDER>(jobs, jobs.blocks(), counter, {scale, softcap, window}, q, k, v);
 }

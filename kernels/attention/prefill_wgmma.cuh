@@ -7,6 +7,7 @@
 #include <mg/attention_rows.cuh>
 #include <mg/bulk_copy.cuh>
 #include <mg/copy_ring.cuh>
+#include <mg/exp2_polynomial.cuh>
 #include <mg/group_sum.cuh>
 #include <mg/math.cuh>
 #include <mg/panel_tile.cuh>
@@ -16,12 +17,13 @@
 #include <mg/warpgroup.cuh>
 #include <mg/wgmma.cuh>
 
+#include "head_group.cuh"
 #include "prefill_tiles.cuh"
 
 // The constants of a variant.
 template <class T_, int HEAD_DIM, int VALUE_DIM, int CONSUMERS, int BLOCK_N, int STAGES,
-          int Q_STAGES, bool PINGPONG, bool CAUSAL, bool WINDOWED, bool CAPPED, bool LSE,
-          bool PACKED>
+          int Q_STAGES, bool PINGPONG, int EXP_POLY, bool CAUSAL, bool WINDOWED, bool CAPPED,
+          bool LSE, bool PACKED, bool PACK_GQA>
 struct WgmmaVariant {
   using T = T_;
   static constexpr int kHeadDim = HEAD_DIM, kValueDim = VALUE_DIM, kConsumers = CONSUMERS;
@@ -30,8 +32,15 @@ struct WgmmaVariant {
   static constexpr bool kPingpong = PINGPONG;
   static constexpr bool kCausal = CAUSAL, kWindowed = WINDOWED, kCapped = CAPPED, kLse = LSE;
   static constexpr bool kPacked = PACKED;  // other sequences lie before and behind the keys
+  static constexpr bool kPacksHeads = PACK_GQA;
   static_assert(CONSUMERS >= 1 && CONSUMERS <= 3 && BLOCK_N % 16 == 0, "whole fragments");
 
+  // Which of a thread's exponentials are polynomials: EXP_POLY of 8, spread evenly.
+  __device__ __forceinline__ static constexpr bool is_polynomial(int i) {
+    return i * EXP_POLY % 8 < EXP_POLY;
+  }
+
+  using Group = HeadGroup<PACK_GQA, kRows>;
   using Q = mg::PanelTile<T, kRows, HEAD_DIM>;
   using K = mg::PanelTile<T, BLOCK_N, HEAD_DIM>;
   using Values = mg::PanelTile<T, BLOCK_N, VALUE_DIM>;
@@ -43,7 +52,8 @@ struct WgmmaVariant {
   static constexpr int kConsumerRegisters = CONSUMERS == 3 ? 160 : 232;
 };
 
-// The rows of one head that a block computes. No rows: there are no more jobs.
+// The rows of one head that a block computes, or the queries of a group of heads, which begins with
+// this head. No rows: there are no more jobs.
 template <class T>
 struct Job {
   int first_row, rows, keys;
@@ -118,10 +128,23 @@ class WarpgroupRows {
  public:
   using T = typename V::T;
 
-  __device__ __forceinline__ WarpgroupRows(const Scaling& scaling, int consumer)
+  __device__ __forceinline__ WarpgroupRows(const Scaling& scaling, const typename V::Group& group,
+                                           int consumer)
       : scaling_(scaling),
         first_row_(64 * consumer),
-        factor_(V::kCapped ? 1.0f : scaling.scale * mg::kLog2E) {}
+        factor_(V::kCapped ? 1.0f : scaling.scale * mg::kLog2E),
+        group_(group) {
+    if constexpr (V::kPacksHeads) {
+#pragma unroll
+      for (int r = 0; r < 2; ++r) queries_after_first_[r] = queries_to(own_row(r));
+    }
+  }
+
+  // The query of row 0 of the 64 in the tile, and how many queries later another of them is.
+  __device__ __forceinline__ int first_query() const { return group_.query(first_row_); }
+  __device__ __forceinline__ int queries_to(int row) const {
+    return V::kPacksHeads ? group_.query(first_row_ + row) - first_query() : row;
+  }
 
   __device__ __forceinline__ void begin() {
 #pragma unroll
@@ -189,7 +212,8 @@ class WarpgroupRows {
     const float bases[2] = {base(0), base(1)};
 #pragma unroll
     for (int i = 0; i < V::kKeys / 2; ++i) {
-      s_[i] = mg::exp2_approx(s_[i] * factor_ - bases[i % 4 / 2]);
+      const float exponent = s_[i] * factor_ - bases[i % 4 / 2];
+      s_[i] = V::is_polynomial(i) ? mg::exp2_polynomial(exponent) : mg::exp2_approx(exponent);
       sum_[i % 4 / 2] += s_[i];
     }
   }
@@ -211,14 +235,23 @@ class WarpgroupRows {
     const int lane = static_cast<int>(threadIdx.x % 32u);
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      const int row = job.first_row + first_row_ + own_row(r);
+      const int row = first_row_ + own_row(r), head = group_.head(row);
+      const int query = job.first_row + group_.query(row);
       const float sum = mg::quad_sum(sum_[r]);
       const float share = mg::share_of(sum);
-      if (V::kLse && lane % 4 == 0 && row < job.rows) {
-        job.lse[row] = sum == 0.0f ? -mg::infinity() : max_[r] * factor_ * mg::kLn2 + logf(sum);
+      if (V::kLse && lane % 4 == 0 && query < end_of(job, row)) {
+        job.lse[head * group_.lse_stride + query] =
+            sum == 0.0f ? -mg::infinity() : max_[r] * factor_ * mg::kLn2 + logf(sum);
       }
-      mg::store_row<T, V::kValueDim>(o_, r, share, job.o + row * job.o_stride, row < job.rows);
+      mg::store_row<T, V::kValueDim>(o_, r, share,
+                                     job.o + query * job.o_stride + head * group_.o_stride,
+                                     query < end_of(job, row));
     }
+  }
+
+  // The queries that a row of the tile can have end here. A row that is not used has none.
+  __device__ __forceinline__ int end_of(const Job<T>& job, int row) const {
+    return group_.uses(row) ? job.rows : 0;
   }
 
   // The row of this thread among the 64.
@@ -253,7 +286,7 @@ class WarpgroupRows {
     const int column = key0 + 2 * static_cast<int>(threadIdx.x % 4u);
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      const int own = own_key + own_row(r);
+      const int own = own_key + (V::kPacksHeads ? queries_after_first_[r] : own_row(r));
       int last = keys - 1;
       if constexpr (V::kCausal) last = minimum(last, own);
       if constexpr (V::kWindowed && !V::kCausal) last = minimum(last, own + scaling_.window);
@@ -279,4 +312,6 @@ class WarpgroupRows {
   float max_[2], sum_[2];  // sums over this lane's keys
   float shrink_[2];        // what O must be multiplied by, if rises_
   bool rises_ = false;     // the same in all lanes of a warp
+  typename V::Group group_;
+  int queries_after_first_[2];  // queries_to() this thread's rows; only if they pack heads
 };

@@ -37,4 +37,16 @@ __device__ __forceinline__ float reciprocal_approx(float x) {
 #endif
 }
 
+// Returns the larger one of two numbers by one instruction of a GPU, and NaN if one of them is NaN
+// (fmaxf() returns the other one then).
+__device__ __forceinline__ float max_or_nan(float a, float b) {
+#if defined(MGTUNE_CPU_DEVICE)
+  return a > b || a != a ? a : b;
+#else
+  float larger;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(larger) : "f"(a), "f"(b));
+  return larger;
+#endif
+}
+
 }  // namespace mg

@@ -20,13 +20,15 @@ struct Wgmma {
   int consumers, block_n, stages = 2;
   bool pingpong = false;
   const char* schedule = "grid";
-  int heads_at_once = 1, q_stages = 1;
+  int heads_at_once = 1, q_stages = 1, exp_poly = 0;
+  bool pack_gqa = false;
 
   std::string text() const {
     return "wgmma CONSUMERS=" + std::to_string(consumers) + " BLOCK_N=" + std::to_string(block_n) +
            " STAGES=" + std::to_string(stages) + " Q_STAGES=" + std::to_string(q_stages) +
            " PINGPONG=" + (pingpong ? "true" : "false") + " SCHEDULE=" + schedule +
-           " HEADS_AT_ONCE=" + std::to_string(heads_at_once);
+           " HEADS_AT_ONCE=" + std::to_string(heads_at_once) +
+           " EXP_POLY=" + std::to_string(exp_poly) + " PACK_GQA=" + (pack_gqa ? "true" : "false");
   }
 };
 
@@ -71,6 +73,64 @@ TEST(AttentionWgmma, EveryHeadDimension) {
   expect_right({1, 64}, {{70, 130, 96, 2}}, "causal=true,T=bf16");
   expect_right({2, 96}, {{130, 200, 128}}, "T=bf16");
   expect_right({1, 80}, {{65, 170, 256}}, "lse=true,T=f16");
+}
+
+// Tails, rows that see nothing, and a maximum that rises from tile to tile.
+TEST(AttentionWgmma, ExponentialsMayBePolynomials) {
+  const auto variant = [](int consumers, int block_n, int exp_poly) {
+    return Wgmma{consumers, block_n, 2, true, "dynamic", 16, 2, exp_poly};
+  };
+  expect_right(variant(2, 128, 2), {{70, 80, 64}, {140, 230, 64, 2}, {300, 100, 64}},
+               "causal=true,lse=true,T=f16");
+  expect_right(variant(2, 96, 1), {{90, 170, 96, 2}}, "lse=true,T=bf16");
+  expect_right(variant(2, 96, 2), {{130, 200, 128}},
+               "causal=true,windowed=true,window=33,capped=true,lse=true,T=f16");
+  hopper_check("attention.varlen")
+      .expect_right({{variant(3, 96, 2).text(),
+                      {"sequences=5,tokens_q=400,max_q=300,heads=2,kv_heads=1,head_dim=64,"
+                       "lse=true,T=bf16"}}});
+}
+
+Wgmma packed(int consumers, int block_n, const char* schedule = "grid", bool pingpong = false) {
+  Wgmma variant{consumers, block_n, 2, pingpong, schedule};
+  variant.pack_gqa = true;
+  return variant;
+}
+
+// Groups of 4, 7 and 8 heads: tiles that are full, have rows to spare, and end in the middle of a
+// query of a warpgroup. The last tile has fewer queries than fit.
+TEST(AttentionWgmma, TilesMayPackTheHeadsOfAGroup) {
+  expect_right(packed(1, 64), {{1, 70, 64, 4}, {16, 130, 64, 8, 2, 2}, {37, 75, 64, 4, 1, 2}},
+               "lse=true,T=bf16");
+  expect_right(packed(1, 80), {{9, 100, 96, 7}, {23, 90, 96, 14, 2, 2}}, "lse=true,T=f16");
+  expect_right(packed(2, 64, "dynamic", true), {{16, 140, 128, 8}, {21, 70, 128, 8, 1, 3}},
+               "lse=true,T=bf16");
+}
+
+// The mask follows the query of a row, not the row.
+TEST(AttentionWgmma, PackedHeadsSeeWhatTheirQuerySees) {
+  expect_right(packed(1, 64), {{16, 16, 64, 4}, {17, 90, 64, 8, 2}, {30, 7, 64, 7}},
+               "causal=true,lse=true,T=bf16");
+  expect_right(packed(3, 64, "dynamic", true), {{27, 150, 64, 7}, {40, 200, 64, 8, 1, 2}},
+               "causal=true,lse=true,T=f16");
+  expect_right(packed(2, 64), {{20, 190, 64, 7, 1, 2}}, "windowed=true,window=33,T=bf16");
+  // The window of query 0 begins with a tile; those of the others begin within it.
+  expect_right(packed(1, 64), {{8, 200, 64, 8}}, "causal=true,windowed=true,window=128,T=bf16");
+  expect_right(packed(2, 64), {{20, 190, 64, 8}},
+               "causal=true,windowed=true,window=60,capped=true,lse=true,T=f16");
+}
+
+TEST(AttentionWgmma, PackedHeadsMayHaveAnyStrides) {
+  expect_right(packed(1, 64), {{10, 140, 64, 4, 2, 2}},
+               "q_sb=4000,q_ss=320,q_sh=72,k_sb=32000,k_ss=184,k_sh=80,v_sb=39600,v_ss=240,v_sh=64,"
+               "o_sb=64,o_ss=136,o_sh=1600,lse=true,T=f16");
+  hopper_check("attention.varlen")
+      .expect_right({{packed(1, 64).text(),
+                      {"sequences=4,tokens_q=57,max_q=20,heads=8,kv_heads=2,head_dim=64,"
+                       "causal=true,lse=true,T=bf16"}},
+                     {packed(2, 80, "dynamic").text(),
+                      {"sequences=3,tokens_q=60,tokens_k=300,max_q=30,max_k=200,heads=7,kv_heads=1,"
+                       "head_dim=64,lse=true,T=bf16"}}});
 }
 
 TEST(AttentionWgmma, ValuesMayBeNarrowerThanKeys) {
