@@ -22,6 +22,7 @@
 #include "device/device.h"
 #include "family/catalog.h"
 #include "family/problem.h"
+#include "plan/worker_cores.h"
 #include "store/store.h"
 #include "sweep/planned_problem.h"
 #include "sweep/sweep_times.h"
@@ -61,6 +62,7 @@ struct SweepOptions {
   std::string cache_directory;
   std::string lock_directory;  // for lock files; every sweep on the device must use the same one
   std::size_t compile_processes = 1;
+  WorkerCores cores = {};             // of the devices that the sweep uses, in their order
   std::function<Status()> on_locked;  // called when the devices are locked; if it fails, so does
                                       // the sweep
 };

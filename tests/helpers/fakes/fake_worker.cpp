@@ -18,6 +18,7 @@
 // worker puts a file there and goes on when somebody has removed it, or after five minutes. While
 // it waits, a measure worker says that it runs the reference: nobody takes the time of that for a
 // variant's. FAKE_WORKER_STARTS names a file: a line for each process, with its device.
+// FAKE_WORKER_CORES names a file: a line for each process, with its kind and its cores.
 // FAKE_WORKER_COMPILE_MS and FAKE_WORKER_MEASURE_MS say how long they take. FAKE_WORKER_FAST names
 // the one variant that is measured to be faster than the others, FAKE_WORKER_SAME_CODE a parameter
 // that changes nothing in builds, FAKE_WORKER_NOT_CACHED why the cache keeps no build,
@@ -40,6 +41,7 @@
 #include <type_traits>
 #include <variant>
 
+#include "system/cores.h"
 #include "system/utc_now.h"
 #include "worker/protocol.h"
 #include "worker/worker_failure.h"
@@ -510,6 +512,12 @@ int main(int count, char** arguments) {
   if (count > 3) mgtune::own_device = arguments[3];
   if (const std::string starts = mgtune::variable("FAKE_WORKER_STARTS"); !starts.empty()) {
     std::ofstream(starts, std::ios::app) << mgtune::own_device + "\n" << std::flush;
+  }
+  if (const std::string cores = mgtune::variable("FAKE_WORKER_CORES");
+      !cores.empty() && count > 2) {
+    std::ofstream(cores, std::ios::app)
+        << std::string(arguments[2]) + " on " + mgtune::cores_text(mgtune::own_cores()) + "\n"
+        << std::flush;
   }
   return mgtune::run();
 }
