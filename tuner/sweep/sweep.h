@@ -110,6 +110,7 @@ struct SweepSummary {
   std::int64_t evaluated = 0;  // measured or failed in this run
   std::int64_t reused = 0;     // the store had the result
   std::int64_t compiled = 0;
+  std::int64_t same_code = 0;  // evaluated by the result of another variant with the same code
   std::map<Outcome, std::int64_t> outcomes;  // with the reused ones
   std::int64_t unserved = 0;                 // problems for which no variant can run on the device
   std::int64_t unfound = 0;  // problems whose search ended before it found a variant

@@ -21,7 +21,8 @@
 // FAKE_WORKER_CORES names a file: a line for each process, with its kind and its cores.
 // FAKE_WORKER_COMPILE_MS and FAKE_WORKER_MEASURE_MS say how long they take. FAKE_WORKER_FAST names
 // the one variant that is measured to be faster than the others, FAKE_WORKER_SAME_CODE a parameter
-// that changes nothing in builds, FAKE_WORKER_NOT_CACHED why the cache keeps no build,
+// that changes nothing in builds, FAKE_WORKER_SAME_MACHINE_CODE one that changes nothing but the
+// names of kernels, FAKE_WORKER_NOT_CACHED why the cache keeps no build,
 // FAKE_WORKER_SECONDS how long a measurement says that it took. With FAKE_WORKER_SPREAD variants
 // are as they are on a GPU: builds have a log, and a time that depends on the variant's text is up
 // to three times as long as the shortest, and lost the race if the request's limit is below it.
@@ -179,9 +180,9 @@ void take_time(const WorkRequest& request) {
   if (!text.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(std::stoi(text)));
 }
 
-// The variant without the value of the parameter that changes no code.
-std::string code_of(const std::string& variant) {
-  const std::string same = variable("FAKE_WORKER_SAME_CODE");
+// The variant without the value of the parameter that this variable names.
+std::string without(const std::string& variant, const char* name) {
+  const std::string same = variable(name);
   const std::size_t at = same.empty() ? std::string::npos : variant.find(" " + same + "=");
   if (at == std::string::npos) return variant;
   const std::size_t end = variant.find(' ', at + 1);
@@ -226,7 +227,9 @@ void done(const WorkRequest& request, const std::string& variant) {
   reply.message = variant;
   reply.build = BuildRecord{};
   if (request.is<CompileRequest>()) {
-    reply.build->sha256 = "sha of " + code_of(variant);
+    reply.build->sha256 = "sha of " + without(variant, "FAKE_WORKER_SAME_CODE");
+    const char* const renaming = "FAKE_WORKER_SAME_MACHINE_CODE";
+    if (!variable(renaming).empty()) reply.code = "code of " + without(variant, renaming);
     reply.not_cached = variable("FAKE_WORKER_NOT_CACHED");
   }
   if (request.is<MeasureRequest>()) {
