@@ -38,6 +38,7 @@ struct DeviceInfo {
   std::int64_t memory_bytes = 0;  // 0 for cpu, where it is not part of the identity
   std::string mig_profile;        // "" unless a MIG instance
   std::string driver;             // version text; "" for cpu
+  std::string pci_address;        // "0000:1b:00.0", as in /sys/bus/pci/devices; "": not known
 };
 
 // cudaStream_t / CUstream; null is the device's default stream. The cpu device ignores it.

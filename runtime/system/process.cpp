@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -29,6 +30,7 @@ struct Prepared {
   const char* directory;
   std::array<int, 4> descriptors;  // they become 0, 1, 2 and kFailure
   pid_t parent;
+  std::vector<cpu_set_t> cores;  // a mask of all of them; empty: it is left as it is
 };
 
 std::vector<char*> pointers(const std::vector<std::string>& words) {
@@ -49,6 +51,15 @@ std::vector<std::string> environment_for(const ProcessCommand& command) {
   }
   if (!command.temporary_folder.empty()) result.push_back("TMPDIR=" + command.temporary_folder);
   return result;
+}
+
+std::vector<cpu_set_t> mask_of(const Cores& cores) {
+  if (cores.empty()) return {};
+  std::vector<cpu_set_t> mask(static_cast<std::size_t>(cores.back()) / CPU_SETSIZE + 1);
+  for (const int core : cores) {
+    CPU_SET_S(static_cast<std::size_t>(core), mask.size() * sizeof(cpu_set_t), mask.data());
+  }
+  return mask;
 }
 
 [[noreturn]] void give_up(int error) {
@@ -102,6 +113,9 @@ void fork_below_keeper() {
   ::prctl(PR_SET_PDEATHSIG, is_keeper ? SIGTERM : SIGKILL);
   if (::getppid() != prepared.parent) ::_exit(kNotRun);  // it died before the line above
   connect(prepared);
+  if (!prepared.cores.empty()) {
+    ::sched_setaffinity(0, prepared.cores.size() * sizeof(cpu_set_t), prepared.cores.data());
+  }
   if (is_keeper) fork_below_keeper();
   sigset_t none;
   ::sigemptyset(&none);
@@ -172,7 +186,8 @@ Result<Process> Process::start(const ProcessCommand& command,
       pointers(environment),
       command.directory.c_str(),
       {descriptors.input, descriptors.output, descriptors.error, child_failure.get()},
-      ::getpid()};
+      ::getpid(),
+      mask_of(command.cores)};
   Process process(fork_child(prepared, orphans));
   int error = errno;
   child_failure.close();

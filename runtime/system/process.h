@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/status.h"
+#include "system/cores.h"
 #include "system/file_descriptor.h"
 
 namespace mgtune {
@@ -23,6 +24,9 @@ struct ProcessCommand {
   std::vector<std::string> arguments;  // [0]: a path, or a name that PATH finds
   std::string directory;               // to run in; "": the directory of this process
   std::string temporary_folder;        // its TMPDIR, an absolute path; "": the one of this process
+  // Those that it and all that it starts may use; empty: those of this process. If the system
+  // refuses them, it has those of this process too.
+  Cores cores = {};
 };
 
 struct StandardDescriptors {

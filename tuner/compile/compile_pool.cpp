@@ -22,10 +22,12 @@ bool is_machine_failure(const WorkReply& reply) {
 }  // namespace
 
 CompilePool::CompilePool(const std::vector<std::string>& command, std::size_t processes,
-                         std::chrono::milliseconds deadline) {
+                         std::chrono::milliseconds deadline, const Cores& cores) {
   const std::size_t count = std::max<std::size_t>(processes, 1);
   slots_.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) slots_.push_back({WorkerProcess(command, deadline)});
+  for (std::size_t i = 0; i < count; ++i) {
+    slots_.push_back({WorkerProcess(command, deadline, i < cores.size() ? cores : Cores())});
+  }
 }
 
 CompilePool::~CompilePool() {

@@ -41,8 +41,10 @@ class CompilePool {
  public:
   // `command` starts a compile worker, e.g. {"/usr/bin/mgtune", "worker", "compile", TARGET}.
   // `deadline` is for each of its steps: to begin (its start included), and from there to be done.
+  // As many processes as `cores` has run on these cores alone, and the others where they like: see
+  // WorkerCores::compile.
   CompilePool(const std::vector<std::string>& command, std::size_t processes,
-              std::chrono::milliseconds deadline);
+              std::chrono::milliseconds deadline, const Cores& cores = {});
 
   CompilePool(CompilePool&&) = default;
   CompilePool(const CompilePool&) = delete;

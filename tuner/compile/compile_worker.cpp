@@ -14,6 +14,7 @@
 #include "json/json_cursor.h"
 #include "system/file_descriptor.h"
 #include "system/file_system.h"
+#include "worker/machine_code.h"
 #include "worker/work_item.h"
 #include "worker/worker_channel.h"
 
@@ -48,9 +49,10 @@ class CompileWorker {
     BuildRecord& record = reply.build.emplace();
     if (request.device != device_.id) return internal_error("no device " + request.device);
     MGTUNE_ASSIGN(const WorkItem item, bind_request(catalog_, request, request.variant));
-    Status status = build_item(builder_, item, device_, record).status();
+    const Result<Build> build = build_item(builder_, item, device_, record);
+    if (build.ok()) reply.code = machine_code_identity(build->binary);
     reply.not_cached = builder_.kept().message();
-    return status;
+    return build.status();
   }
 
   Status handle(const ProbeRequest&, WorkReply&) { return builder_.check_compiler(device_.arch); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 
 #include "build/build_cache.h"
 #include "clocks/clock_watch.h"
@@ -12,6 +13,7 @@
 #include "device/cuda/cuda_driver.h"
 #include "device/registry.h"
 #include "measure/timing_method_probe.h"
+#include "plan/worker_cores.h"
 #include "results/stored_results.h"
 #include "store/store.h"
 #include "system/file_system.h"
@@ -111,12 +113,22 @@ Finding find_nvml() {
   return finding;
 }
 
+// Which cores are near the GPU, if a sweep makes something of it or if that is not known.
+std::string near_text(const DeviceInfo& device) {
+  const std::optional<Cores> near = cores_near("", device.pci_address);
+  if (!near) return ", the system does not say which cores are near it";
+  const WorkerCores workers = worker_cores("", own_cores(), {device});
+  const Cores& cores = workers.measure.front();
+  return cores.empty() ? "" : ", measured from the cores near it: " + cores_text(cores);
+}
+
 std::vector<Finding> find_gpus() {
   std::vector<Finding> findings;
   for (const DeviceInfo& device : list_devices()) {
     if (device.kind == DeviceKind::cpu) continue;
-    findings.push_back({"GPU " + std::to_string(device.index), true,
-                        device.name + ", " + device.arch + ", driver " + device.driver, ""});
+    findings.push_back(
+        {"GPU " + std::to_string(device.index), true,
+         device.name + ", " + device.arch + ", driver " + device.driver + near_text(device), ""});
   }
   for (const std::string& failure : failing_gpus()) {
     const std::size_t colon = failure.find(": ");

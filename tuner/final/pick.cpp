@@ -12,6 +12,7 @@
 #include "final/problem_metrics.h"
 #include "selection/pick_key.h"
 #include "selection/variant_selection.h"
+#include "sweep/same_code.h"
 #include "sweep/sweep_shared.h"
 #include "timing/statistics.h"
 
@@ -135,6 +136,8 @@ std::vector<OutcomeRecord> final_entries(std::span<const OutcomeRecord> contende
   for (const OutcomeRecord& contender : sorted) {
     if (entries.size() == max) break;
     if (contender.variant != default_variant) {
+      const auto measured = measured_variant(contender.measurement->note);
+      if (measured && std::ranges::count(sorted, *measured, &OutcomeRecord::variant) > 0) continue;
       const double median_ns = contender.measurement->median_ns;
       if (fastest_ns == 0) fastest_ns = median_ns;
       if (median_ns > fastest_ns * kHopeless) break;

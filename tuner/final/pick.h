@@ -54,7 +54,7 @@ double noise_floor(const Samples& a, const Samples& b);
 
 // The entries: the default first (the fastest variant if the default did not pass), then the
 // fastest, at most `max` besides the default. A variant that took a quarter longer than the
-// fastest does not enter.
+// fastest does not enter, and neither does one that took over the result of another contender.
 std::vector<OutcomeRecord> final_entries(std::span<const OutcomeRecord> contenders,
                                          const std::string& default_variant, std::size_t max);
 

@@ -37,12 +37,14 @@ WorkReply crashed_alone(const WorkReply& killed) {
 }  // namespace
 
 MeasurePool::MeasurePool(const std::string& program, const std::vector<DeviceInfo>& devices,
-                         const TimingMethod& method, std::chrono::milliseconds deadline)
+                         const TimingMethod& method, std::chrono::milliseconds deadline,
+                         const std::vector<Cores>& cores)
     : times_(devices.size()) {
-  for (const DeviceInfo& device : devices) {
-    const std::vector<std::string> command = {program,   "worker",    "measure",
-                                              device.id, method.name, method.reason};
-    seats_.push_back({device, WorkerProcess(command, deadline)});
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    const std::vector<std::string> command = {program,       "worker",    "measure",
+                                              devices[i].id, method.name, method.reason};
+    seats_.push_back(
+        {devices[i], WorkerProcess(command, deadline, i < cores.size() ? cores[i] : Cores())});
   }
 }
 

@@ -32,6 +32,7 @@
 #include "core/status.h"
 #include "device/device.h"
 #include "measure/gpu_times.h"
+#include "system/cores.h"
 #include "system/wait_set.h"
 #include "timing/timer.h"
 #include "worker/protocol.h"
@@ -42,9 +43,11 @@ namespace mgtune {
 class MeasurePool {
  public:
   // `program` is mgtune's path; no worker is started before the first request. `deadline` is for
-  // each step of a worker: to `begin`, and from there to `done`.
+  // each step of a worker: to `begin`, and from there to `done`. `cores` has those that the worker
+  // of each device may use (WorkerCores::measure); the last devices may be missing.
   MeasurePool(const std::string& program, const std::vector<DeviceInfo>& devices,
-              const TimingMethod& method, std::chrono::milliseconds deadline);
+              const TimingMethod& method, std::chrono::milliseconds deadline,
+              const std::vector<Cores>& cores = {});
 
   MeasurePool(MeasurePool&&) = default;
   MeasurePool(const MeasurePool&) = delete;

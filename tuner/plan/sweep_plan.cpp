@@ -303,6 +303,7 @@ Result<SweepPlan> plan_for(const std::vector<DeviceInfo>& devices, const SweepRe
   options.compile_processes =
       request.jobs > 0 ? request.jobs
                        : default_compile_processes("", std::thread::hardware_concurrency());
+  options.cores = worker_cores("", own_cores(), plan.devices);
   return plan;
 }
 

@@ -8,6 +8,7 @@
 #include "compiler/ptxas_report.h"
 #include "launch/loaded_variant.h"
 #include "sweep/same_code.h"
+#include "worker/machine_code.h"
 
 namespace mgtune {
 namespace {
@@ -74,7 +75,7 @@ Result<VariantState> KnownResults::look_up(const Variant& variant) {
   MGTUNE_ASSIGN(state.build.key, builder_.key(*request));
   state.build.arch = request->arch;
   state.kernels = common_kernels(*request);
-  state.launches = launch_values(op, variant, slots);
+  state.launches = launch_values(problem_, variant, slots);
 
   MGTUNE_ASSIGN(std::optional<BuildRecord> build, store_.find_build(state.build.key));
   if (build.has_value()) refuse_objected(*build);
@@ -88,6 +89,7 @@ Result<VariantState> KnownResults::look_up(const Variant& variant) {
     // deadline of the variant.
     const std::optional<Build> cached = cache_.load(state.build.key);
     state.cached = cached.has_value() && cached->sha256 == state.build.sha256;
+    if (state.cached) state.code = machine_code_identity(cached->binary);
     if (!state.cached) state.need = VariantState::Need::compile;
   } else if (state.need == VariantState::Need::compile) {
     state.cached = cache_.recorded_sha256(state.build.key).has_value();
@@ -99,6 +101,7 @@ Status KnownResults::add_build(VariantState& state, const WorkReply& reply) {
   const std::string key = state.build.key;
   if (reply.build.has_value()) state.build = *reply.build;
   state.build.key = key;
+  state.code = reply.code;
   if (retries_ != nullptr) retries_->builds.insert(key);
   if (reply.outcome != Outcome::ok) {
     state.build.sha256.clear();

@@ -31,6 +31,7 @@ struct VariantState : OutcomeRecord {
   Need need = Need::compile;
   bool cached = false;  // the build cache has an entry of its build: no compiler is likely to run
   std::string launches = {};  // launch_values(); see same_code.h
+  std::string code = {};      // machine_code_identity() of the build; "" where nobody has read it
   // Names for the kernels that its build may have in common with those of other variants.
   std::vector<std::string> kernels = {};
 

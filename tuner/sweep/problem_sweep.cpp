@@ -9,6 +9,7 @@
 #include "selection/gpu_similarity.h"
 #include "sweep/variants_of_rules.h"
 #include "sweep/warm_start.h"
+#include "worker/machine_code.h"
 
 namespace mgtune {
 namespace {
@@ -43,7 +44,12 @@ ProblemSweep::ProblemSweep(SweepShared& shared, const PlannedProblem& planned, K
       results_(std::move(results)),
       proposals_(std::move(proposals)),
       view_(std::move(view)),
-      contenders_(shared_, planned_, results_, view_) {}
+      contenders_(shared_, planned_, results_, view_),
+      same_code_([this](const BuildRecord& build) {
+        const std::optional<Build> cached = shared_.cache.load(build.key);
+        const bool is_it = cached.has_value() && cached->sha256 == build.sha256;
+        return is_it ? machine_code_identity(cached->binary) : std::string();
+      }) {}
 
 // Results of earlier runs that still hold compete with those of this run, so that a short sweep
 // never replaces a better pick of a long one.
@@ -297,7 +303,7 @@ Status ProblemSweep::make_ready(VariantState state) {
   }
   std::optional<VariantState> next = same_code_.take_over(std::move(state));
   if (!next) return {};
-  if (next->need == VariantState::Need::nothing) return finish(*next, Origin::measurement);
+  if (next->need == VariantState::Need::nothing) return finish_same(*next);
   ready_.push_back(*std::move(next));
   return {};
 }
@@ -384,10 +390,13 @@ Status ProblemSweep::finish(const VariantState& state, Origin origin) {
                      state.measurement.has_value() ? state.measurement->median_ns : 0});
   MGTUNE_TRY(record(state, origin));
   if (stage_ == Stage::turn) on_variant_(*this);
-  for (const VariantState& same : same_code_.add_result(state)) {
-    MGTUNE_TRY(finish(same, Origin::measurement));
-  }
+  for (const VariantState& same : same_code_.add_result(state)) MGTUNE_TRY(finish_same(same));
   return {};
+}
+
+Status ProblemSweep::finish_same(const VariantState& state) {
+  ++shared_.summary.same_code;
+  return finish(state, Origin::measurement);
 }
 
 bool ProblemSweep::is_recorded(const VariantState& state) const {

@@ -142,6 +142,7 @@ class ProblemSweep {
   Status measure_ceilings_once();  // those that the problem needs, unless they are known
   Status charge_suspects();
   Status finish(const VariantState& state, Origin origin);
+  Status finish_same(const VariantState& state);
 
   Status record(const VariantState& state, Origin origin);
   Status record_space();

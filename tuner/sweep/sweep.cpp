@@ -416,8 +416,9 @@ Result<SweepSummary> run_sweep(const SweepOptions& options, const std::vector<De
       .builder = Builder(cache),
       .cache = cache,
       .pool = CompilePool({options.program, "worker", "compile", compile_target_word(device)},
-                          options.compile_processes, kCompileDeadline),
-      .workers = MeasurePool(options.program, devices, options.method, deadline),
+                          options.compile_processes, kCompileDeadline, options.cores.compile),
+      .workers =
+          MeasurePool(options.program, devices, options.method, deadline, options.cores.measure),
       .journal = SweepJournal(store, options, device, gpu_id),
       .should_stop = should_stop,
       .retries = {.outcomes = options.retry},

@@ -22,6 +22,7 @@
 #include "device/device.h"
 #include "family/catalog.h"
 #include "family/problem.h"
+#include "plan/worker_cores.h"
 #include "store/store.h"
 #include "sweep/planned_problem.h"
 #include "sweep/sweep_times.h"
@@ -61,6 +62,7 @@ struct SweepOptions {
   std::string cache_directory;
   std::string lock_directory;  // for lock files; every sweep on the device must use the same one
   std::size_t compile_processes = 1;
+  WorkerCores cores = {};             // of the devices that the sweep uses, in their order
   std::function<Status()> on_locked;  // called when the devices are locked; if it fails, so does
                                       // the sweep
 };
@@ -108,6 +110,7 @@ struct SweepSummary {
   std::int64_t evaluated = 0;  // measured or failed in this run
   std::int64_t reused = 0;     // the store had the result
   std::int64_t compiled = 0;
+  std::int64_t same_code = 0;  // evaluated by the result of another variant with the same code
   std::map<Outcome, std::int64_t> outcomes;  // with the reused ones
   std::int64_t unserved = 0;                 // problems for which no variant can run on the device
   std::int64_t unfound = 0;  // problems whose search ended before it found a variant

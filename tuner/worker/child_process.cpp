@@ -31,7 +31,8 @@ bool receive(FileDescriptor& from, std::string& to) {
 
 }  // namespace
 
-Result<ChildProcess> ChildProcess::start(const std::vector<std::string>& command) {
+Result<ChildProcess> ChildProcess::start(const std::vector<std::string>& command,
+                                         const Cores& cores) {
   // The input is a socket, because a write to a pipe cannot be told to raise no SIGPIPE.
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
@@ -42,7 +43,7 @@ Result<ChildProcess> ChildProcess::start(const std::vector<std::string>& command
   MGTUNE_ASSIGN(Pipe output, make_pipe());
   MGTUNE_ASSIGN(Pipe error, make_pipe());
   MGTUNE_ASSIGN(Process process,
-                Process::start({command, "", ""},
+                Process::start({command, "", "", cores},
                                {child_input.get(), output.writing.get(), error.writing.get()},
                                Process::Orphans::kill_program));
   return ChildProcess(std::move(process), std::move(input), std::move(output.reading),

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/status.h"
+#include "system/cores.h"
 #include "system/file_descriptor.h"
 #include "system/process.h"
 
@@ -18,8 +19,10 @@ namespace mgtune {
 class ChildProcess {
  public:
   // Runs `command` (a path first) with pipes on its standard input and output. The last 64 KiB that
-  // it writes on standard error are kept. environment if the program cannot be run.
-  static Result<ChildProcess> start(const std::vector<std::string>& command);
+  // it writes on standard error are kept. `cores` are those that it may use; empty: those of this
+  // process. environment if the program cannot be run.
+  static Result<ChildProcess> start(const std::vector<std::string>& command,
+                                    const Cores& cores = {});
 
   ChildProcess(ChildProcess&& other) noexcept = default;
   ChildProcess& operator=(ChildProcess&& other) noexcept;

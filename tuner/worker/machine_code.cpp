@@ -2,6 +2,7 @@
 
 #include <elf.h>
 
+#include <algorithm>
 #include <climits>
 #include <cstdint>
 #include <cstring>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "build/kernel_binaries.h"
+#include "core/sha256.h"
 
 namespace mgtune {
 namespace {
@@ -25,21 +27,103 @@ std::optional<Struct> read_at(std::string_view file, std::uint64_t place) {
   return value;
 }
 
-int code_bytes_of_cubin(std::string_view cubin) {
-  const auto head = read_at<Elf64_Ehdr>(cubin, 0);
-  if (!head || !cubin.starts_with(ELFMAG) || head->e_ident[EI_CLASS] != ELFCLASS64 ||
+struct Section {
+  Elf64_Shdr head;
+  std::string_view name;
+  std::string_view content;  // "" if it has none in the file
+};
+
+struct Cubin {
+  Elf64_Ehdr head;
+  std::vector<Section> sections;
+};
+
+// nullopt if it is no cubin, or is damaged. The result points into the text.
+std::optional<Cubin> read_cubin(std::string_view text) {
+  const auto head = read_at<Elf64_Ehdr>(text, 0);
+  if (!head || !text.starts_with(ELFMAG) || head->e_ident[EI_CLASS] != ELFCLASS64 ||
       head->e_machine != kCudaMachine || head->e_shentsize < sizeof(Elf64_Shdr)) {
-    return -1;
+    return std::nullopt;
   }
-  std::uint64_t bytes = 0;
+  Cubin cubin{*head, {}};
   for (std::uint64_t i = 0; i < head->e_shnum; ++i) {
-    const auto section = read_at<Elf64_Shdr>(cubin, head->e_shoff + i * head->e_shentsize);
-    if (!section) return -1;
-    if ((section->sh_flags & SHF_EXECINSTR) == 0) continue;
-    if (section->sh_size > cubin.size()) return -1;
-    bytes += section->sh_size;
+    const auto section = read_at<Elf64_Shdr>(text, head->e_shoff + i * head->e_shentsize);
+    if (!section) return std::nullopt;
+    Section& read = cubin.sections.emplace_back(Section{*section, {}, {}});
+    if (section->sh_type == SHT_NOBITS) continue;
+    if (section->sh_offset > text.size() || text.size() - section->sh_offset < section->sh_size) {
+      return std::nullopt;
+    }
+    read.content = text.substr(section->sh_offset, section->sh_size);
+  }
+  if (head->e_shstrndx >= cubin.sections.size()) return std::nullopt;
+  const std::string_view names = cubin.sections[head->e_shstrndx].content;
+  for (Section& section : cubin.sections) {
+    if (section.head.sh_name >= names.size()) return std::nullopt;
+    section.name = names.substr(section.head.sh_name);
+    section.name = section.name.substr(0, section.name.find('\0'));
+  }
+  return cubin;
+}
+
+bool is_code(const Section& section) { return (section.head.sh_flags & SHF_EXECINSTR) != 0; }
+
+int code_bytes_of_cubin(std::string_view text) {
+  const std::optional<Cubin> cubin = read_cubin(text);
+  if (!cubin) return -1;
+  std::uint64_t bytes = 0;
+  for (const Section& section : cubin->sections) {
+    if (is_code(section)) bytes += section.content.size();
   }
   return bytes > 0 && bytes <= INT_MAX ? static_cast<int>(bytes) : -1;
+}
+
+template <typename Value>
+void append(const Value& value, std::string& text) {
+  text.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+void append_text(std::string_view part, std::string& text) {
+  append(std::uint64_t{part.size()}, text);
+  text += part;
+}
+
+// The symbols without their names.
+std::string nameless(std::string_view symbols) {
+  std::string text;
+  for (std::size_t at = 0; at < symbols.size(); at += sizeof(Elf64_Sym)) {
+    auto symbol = read_at<Elf64_Sym>(symbols, at);
+    if (!symbol) break;
+    symbol->st_name = 0;
+    append(*symbol, text);
+  }
+  return text;
+}
+
+// All but names and the places in the file; "" as in machine_code_identity().
+std::string nameless_cubin(std::string_view text) {
+  const std::optional<Cubin> cubin = read_cubin(text);
+  if (!cubin || std::ranges::count_if(cubin->sections, is_code) != 1) return "";
+  const std::string_view code = std::ranges::find_if(cubin->sections, is_code)->name;
+  constexpr std::string_view kPrefix = ".text.";
+  if (!code.starts_with(kPrefix)) return "";
+  const std::string_view kernel = code.substr(kPrefix.size());
+  std::string all;
+  append(cubin->head.e_ident, all);
+  append(cubin->head.e_flags, all);
+  for (const Section& section : cubin->sections) {
+    if (section.head.sh_type == SHT_STRTAB) continue;
+    std::string name(section.name);
+    if (name.ends_with(kernel)) name.resize(name.size() - kernel.size());
+    append_text(name, all);
+    Elf64_Shdr head = section.head;
+    head.sh_name = 0;
+    head.sh_offset = 0;
+    append(head, all);
+    const bool has_names = section.head.sh_type == SHT_SYMTAB;
+    append_text(has_names ? nameless(section.content) : section.content, all);
+  }
+  return all;
 }
 
 }  // namespace
@@ -54,6 +138,18 @@ int machine_code_bytes(std::string_view binary) {
     sum += bytes;
   }
   return sum;
+}
+
+std::string machine_code_identity(std::string_view binary) {
+  const Result<std::vector<std::string>> cubins = split_binaries(binary);
+  if (!cubins.ok()) return "";
+  std::string all;
+  for (const std::string& cubin : *cubins) {
+    const std::string own = nameless_cubin(cubin);
+    if (own.empty()) return "";
+    append_text(own, all);
+  }
+  return sha256_hex(all);
 }
 
 }  // namespace mgtune

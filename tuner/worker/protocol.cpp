@@ -127,6 +127,7 @@ std::string encode(const WorkReply& reply) {
     if (record) json[key] = record_json(*record, number_or_word);
   };
   add("build", reply.build);
+  if (!reply.code.empty()) json["code"] = reply.code;
   if (!reply.not_cached.empty()) json["not_cached"] = reply.not_cached;
   add("check", reply.check);
   add("measurement", reply.measurement);
@@ -183,6 +184,7 @@ Result<WorkReply> decode_reply(const std::string& text) {
   } else {
     reader.read_word("outcome", reply.outcome, outcome_from_string, "outcome");
     reader.read_optional("build", reply.build);
+    if (reader.has("code")) reader.read("code", reply.code);
     if (reader.has("not_cached")) reader.read("not_cached", reply.not_cached);
     reader.read_optional("check", reply.check);
     reader.read_optional("measurement", reply.measurement);

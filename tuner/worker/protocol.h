@@ -26,7 +26,8 @@
 //                      {"did": "done", "id": 8, ... "check": {...}, "counters": {"chip": "GH100",
 //                       "launches": 16, "passes": 2, "note": "",
 //                       "values": {"dram_read_bytes": 33580000, ...}, "left_out": []}}
-//                      {"did": "done", "id": 6, ... "build": {...}, "not_cached": "no space"}
+//                      {"did": "done", "id": 6, ... "build": {...}, "code": "12ab...",
+//                       "not_cached": "no space"}
 //                      {"did": "failed", "id": 7, "status": "io", "message": "cannot write ..."}
 //
 // Decoding is strict: a missing, unknown or mistyped key is corrupt. A number that is not finite is
@@ -147,6 +148,7 @@ struct WorkReply {
   StatusCode failure = StatusCode::ok;
   Outcome outcome = Outcome::ok;  // of done, like all fields below
   std::optional<BuildRecord> build;
+  std::string code;        // of a build: machine_code_identity()
   std::string not_cached;  // why the build could not be kept in the cache; "" if it was
   std::optional<CheckRecord> check;
   std::optional<MeasurementRecord> measurement;

@@ -67,8 +67,9 @@ std::string VariantDeadline::basis(const WorkRequest& request) const {
   return fmt::format("; the first variant of the problem was done in {}", *first);
 }
 
-WorkerProcess::WorkerProcess(std::vector<std::string> command, std::chrono::milliseconds deadline)
-    : command_(std::move(command)), deadline_(deadline) {}
+WorkerProcess::WorkerProcess(std::vector<std::string> command, std::chrono::milliseconds deadline,
+                             Cores cores)
+    : command_(std::move(command)), cores_(std::move(cores)), deadline_(deadline) {}
 
 void WorkerProcess::submit(Task task) {
   if (!work_ && !next_.empty()) begin_next();
@@ -83,7 +84,7 @@ void WorkerProcess::submit(Task task) {
 
 void WorkerProcess::start() {
   if (child_ || !is_idle()) return;  // poll() starts one for a request that it has
-  if (Result<ChildProcess> child = ChildProcess::start(command_); child.ok()) {
+  if (Result<ChildProcess> child = ChildProcess::start(command_, cores_); child.ok()) {
     child_ = *std::move(child);
     started_ = true;
   }
@@ -163,7 +164,7 @@ Status WorkerProcess::send_request() {
     child_->read_error_output();  // drops the output of earlier variants
   } else {
     if (std::exchange(started_, true)) ++restarts_;
-    MGTUNE_ASSIGN(child_, ChildProcess::start(command_));
+    MGTUNE_ASSIGN(child_, ChildProcess::start(command_, cores_));
   }
   earlier_errors_.clear();
   work_->begun.reset();

@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "core/status.h"
+#include "system/cores.h"
 #include "system/wait_set.h"
 #include "worker/child_process.h"
 #include "worker/protocol.h"
@@ -71,8 +72,10 @@ class WorkerProcess {
   // `command` starts a worker, e.g. {"/usr/bin/mgtune", "worker", "measure", "cpu", "emulation"};
   // no child is started before the first request. `deadline` is for each step: from the hand-over
   // (a child's start included) to `begin`, and from there to `done`. It is shorter for a variant
-  // that is measured after another one of its problem (VariantDeadline).
-  WorkerProcess(std::vector<std::string> command, std::chrono::milliseconds deadline);
+  // that is measured after another one of its problem (VariantDeadline). `cores` are those that the
+  // children may use; empty: those of this process.
+  WorkerProcess(std::vector<std::string> command, std::chrono::milliseconds deadline,
+                Cores cores = {});
 
   bool is_idle() const { return requests() == 0; }
   bool has_room() const { return requests() < kMostRequests; }  // for one more request
@@ -166,6 +169,7 @@ class WorkerProcess {
   Poll fail_unstarted(Status why);
 
   std::vector<std::string> command_;
+  Cores cores_;
   VariantDeadline deadline_;
   std::optional<ChildProcess> child_;
   std::optional<Work> work_;

@@ -45,6 +45,21 @@ void set_name(std::string_view name, DeviceInfo& info) {
   if (mig != name.npos) info.mig_profile = name.substr(mig + kMig.size());
 }
 
+// "" if the driver does not say it. A GPU is function 0 of its device.
+std::string pci_address(const CudaDriver& driver, CUdevice device) {
+  constexpr std::array kAttributes = {CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID,
+                                      CU_DEVICE_ATTRIBUTE_PCI_BUS_ID,
+                                      CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID};
+  std::array<int, kAttributes.size()> numbers{};
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (driver.cuDeviceGetAttribute(&numbers[i], kAttributes[i], device) != CUDA_SUCCESS) return "";
+  }
+  std::array<char, 40> text{};
+  std::snprintf(text.data(), text.size(), "%04x:%02x:%02x.0", static_cast<unsigned>(numbers[0]),
+                static_cast<unsigned>(numbers[1]), static_cast<unsigned>(numbers[2]));
+  return text.data();
+}
+
 Result<DeviceInfo> describe(const CudaDriver& driver, int index) {
   CUdevice device = 0;
   MGTUNE_TRY(driver.status(driver.cuDeviceGet(&device, index), "reading a device"));
@@ -79,6 +94,7 @@ Result<DeviceInfo> describe(const CudaDriver& driver, int index) {
   info.arch = "sm_" + std::to_string(info.limits.compute_capability);
   info.memory_bytes = static_cast<std::int64_t>(memory);
   info.driver = driver_text(driver);
+  info.pci_address = pci_address(driver, device);
   return info;
 }
 

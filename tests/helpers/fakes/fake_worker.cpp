@@ -18,9 +18,11 @@
 // worker puts a file there and goes on when somebody has removed it, or after five minutes. While
 // it waits, a measure worker says that it runs the reference: nobody takes the time of that for a
 // variant's. FAKE_WORKER_STARTS names a file: a line for each process, with its device.
+// FAKE_WORKER_CORES names a file: a line for each process, with its kind and its cores.
 // FAKE_WORKER_COMPILE_MS and FAKE_WORKER_MEASURE_MS say how long they take. FAKE_WORKER_FAST names
 // the one variant that is measured to be faster than the others, FAKE_WORKER_SAME_CODE a parameter
-// that changes nothing in builds, FAKE_WORKER_NOT_CACHED why the cache keeps no build,
+// that changes nothing in builds, FAKE_WORKER_SAME_MACHINE_CODE one that changes nothing but the
+// names of kernels, FAKE_WORKER_NOT_CACHED why the cache keeps no build,
 // FAKE_WORKER_SECONDS how long a measurement says that it took. With FAKE_WORKER_SPREAD variants
 // are as they are on a GPU: builds have a log, and a time that depends on the variant's text is up
 // to three times as long as the shortest, and lost the race if the request's limit is below it.
@@ -40,6 +42,7 @@
 #include <type_traits>
 #include <variant>
 
+#include "system/cores.h"
 #include "system/utc_now.h"
 #include "worker/protocol.h"
 #include "worker/worker_failure.h"
@@ -177,9 +180,9 @@ void take_time(const WorkRequest& request) {
   if (!text.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(std::stoi(text)));
 }
 
-// The variant without the value of the parameter that changes no code.
-std::string code_of(const std::string& variant) {
-  const std::string same = variable("FAKE_WORKER_SAME_CODE");
+// The variant without the value of the parameter that this variable names.
+std::string without(const std::string& variant, const char* name) {
+  const std::string same = variable(name);
   const std::size_t at = same.empty() ? std::string::npos : variant.find(" " + same + "=");
   if (at == std::string::npos) return variant;
   const std::size_t end = variant.find(' ', at + 1);
@@ -224,7 +227,9 @@ void done(const WorkRequest& request, const std::string& variant) {
   reply.message = variant;
   reply.build = BuildRecord{};
   if (request.is<CompileRequest>()) {
-    reply.build->sha256 = "sha of " + code_of(variant);
+    reply.build->sha256 = "sha of " + without(variant, "FAKE_WORKER_SAME_CODE");
+    const char* const renaming = "FAKE_WORKER_SAME_MACHINE_CODE";
+    if (!variable(renaming).empty()) reply.code = "code of " + without(variant, renaming);
     reply.not_cached = variable("FAKE_WORKER_NOT_CACHED");
   }
   if (request.is<MeasureRequest>()) {
@@ -510,6 +515,12 @@ int main(int count, char** arguments) {
   if (count > 3) mgtune::own_device = arguments[3];
   if (const std::string starts = mgtune::variable("FAKE_WORKER_STARTS"); !starts.empty()) {
     std::ofstream(starts, std::ios::app) << mgtune::own_device + "\n" << std::flush;
+  }
+  if (const std::string cores = mgtune::variable("FAKE_WORKER_CORES");
+      !cores.empty() && count > 2) {
+    std::ofstream(cores, std::ios::app)
+        << std::string(arguments[2]) + " on " + mgtune::cores_text(mgtune::own_cores()) + "\n"
+        << std::flush;
   }
   return mgtune::run();
 }

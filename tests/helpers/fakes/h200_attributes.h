@@ -16,6 +16,12 @@ inline CUresult h200_attribute(int* value, CUdevice_attribute attribute) {
       return *value = 232448, CUDA_SUCCESS;
     case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE:
       return *value = 62914560, CUDA_SUCCESS;
+    case CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID:
+      return *value = 0, CUDA_SUCCESS;
+    case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID:
+      return *value = 0x9b, CUDA_SUCCESS;
+    case CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID:
+      return *value = 0, CUDA_SUCCESS;
     default:
       return CUDA_ERROR_INVALID_VALUE;
   }

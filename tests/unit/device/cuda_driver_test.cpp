@@ -128,6 +128,7 @@ TEST_F(CudaDriverTest, DescribesEveryGpu) {
   EXPECT_EQ(info.limits.l2_bytes, 62914560);
   EXPECT_EQ(info.memory_bytes, std::int64_t{140} << 30);
   EXPECT_THAT(info.driver, HasSubstr("CUDA 13.0"));
+  EXPECT_EQ(info.pci_address, "0000:9b:00.0");
 }
 
 TEST_F(CudaDriverTest, AMigInstanceIsProductAndProfile) {

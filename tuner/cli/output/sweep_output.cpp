@@ -329,6 +329,7 @@ Result<std::string> sweep_json(const std::vector<FinishedSweep>& sweeps, Store& 
     json["evaluated"] = summary.evaluated;
     json["reused"] = summary.reused;
     json["compiled"] = summary.compiled;
+    json["same_code"] = summary.same_code;
     json["failed"] = failed_variants(summary);
     json["unserved"] = summary.unserved;
     json["stopped_early"] = summary.stopped_early;
@@ -388,6 +389,10 @@ std::string summary_text(const FinishedSweep& sweep, const std::string& show_fai
     text += fmt::format("evaluated {} of {} in {}; compiled {}, reused {}\n",
                         counted(summary.evaluated, "variant"), problems,
                         duration_text(sweep.seconds), summary.compiled, summary.reused);
+  }
+  if (summary.same_code > 0) {
+    text += fmt::format("{} took over the result of another one with the same machine code\n",
+                        counted(summary.same_code, "variant"));
   }
   if (!summary.outcomes.empty()) text += "all variants: " + outcomes_text(summary) + "\n";
   if (const std::int64_t failed = failed_variants(summary); failed > 0) {

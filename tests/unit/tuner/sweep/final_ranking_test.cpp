@@ -68,6 +68,15 @@ TEST(FinalEntries, TheDefaultAndTheFastest) {
   EXPECT_TRUE(final_entries({}, "d", 2).empty());
 }
 
+TEST(FinalEntries, WhatTookOverAResultLeavesItsPlaceToAnother) {
+  std::vector<OutcomeRecord> contenders = {entry("a", 100), entry("b", 100), entry("c", 101)};
+  contenders[1].measurement->note = "as a, which has the same code";
+  EXPECT_THAT(names(final_entries(contenders, "c", 9)), ElementsAre("c", "a"));
+  EXPECT_THAT(names(final_entries(contenders, "b", 9)), ElementsAre("b", "a", "c"));
+  contenders.erase(contenders.begin());
+  EXPECT_THAT(names(final_entries(contenders, "c", 9)), ElementsAre("c", "b"));
+}
+
 TEST(NoiseFloor, IsWhatTwoEntriesOfOneVariantDifferBy) {
   Rounds rounds;
   const Samples a = rounds.of(100);

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "build/kernel_binaries.h"
 #include "compiler/compiler.h"
 #include "system/file_system.h"
 
@@ -23,6 +24,57 @@ TEST(MachineCode, IsAPartOfACubin) {
     EXPECT_EQ(code_bytes % 16, 0);
     EXPECT_EQ(machine_code_bytes(build.binary.substr(0, build.binary.size() / 2)), -1);
   }
+}
+
+class MachineCodeIdentityTest : public testing::Test {
+ protected:
+  std::string binary_of(const std::vector<std::string>& kernels,
+                        const std::string& arch = "sm_90") {
+    compiler_ = make_nvrtc_compiler(arch).value();
+    return compiler_->compile({&sources_, "add.cu", kernels, arch}).value().binary;
+  }
+  std::string of(const std::string& kernel, const std::string& arch = "sm_90") {
+    return machine_code_identity(binary_of({kernel}, arch));
+  }
+
+  // The last parameter but one changes only the name, and the last one the limits of a launch.
+  const SourceTree sources_ = {"kernels/test", {{"add.cu", R"(
+template <int N, int UNUSED, int THREADS>
+__global__ void __launch_bounds__(THREADS) add(float* out) {
+  __shared__ float parts[N];
+  parts[threadIdx.x % N] = out[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] += parts[(threadIdx.x + 1) % N] + N;
+})"}}};
+  std::unique_ptr<Compiler> compiler_;
+};
+
+TEST_F(MachineCodeIdentityTest, HasAllButTheNameOfTheKernel) {
+  const std::string one = of("add<4, 1, 128>");
+  EXPECT_NE(binary_of({"add<4, 1, 128>"}), binary_of({"add<4, 234567, 128>"}));
+  EXPECT_EQ(one, of("add<4, 234567, 128>"));
+  EXPECT_NE(one, of("add<8, 1, 128>"));
+  EXPECT_NE(one, of("add<4, 1, 256>")) << "the limit of threads is not in the instructions";
+  EXPECT_NE(one, of("add<4, 1, 128>", "sm_80"));
+}
+
+TEST_F(MachineCodeIdentityTest, OfAListDependsOnItsOrder) {
+  const std::string a = binary_of({"add<4, 1, 128>"}), b = binary_of({"add<8, 1, 128>"});
+  const std::string same = binary_of({"add<4, 2, 128>"});
+  EXPECT_EQ(machine_code_identity(join_binaries({a, b})),
+            machine_code_identity(join_binaries({same, b})));
+  EXPECT_NE(machine_code_identity(join_binaries({a, b})),
+            machine_code_identity(join_binaries({b, a})));
+  EXPECT_NE(machine_code_identity(join_binaries({a, b})), machine_code_identity(a));
+}
+
+TEST_F(MachineCodeIdentityTest, IsThereForCubinsOfOneKernelAlone) {
+  const std::string one = binary_of({"add<4, 1, 128>"});
+  EXPECT_EQ(machine_code_identity(binary_of({"add<4, 1, 128>", "add<8, 1, 128>"})), "");
+  EXPECT_EQ(machine_code_identity(one.substr(0, one.size() / 2)), "");
+  EXPECT_EQ(machine_code_identity(one.substr(0, 40)), "");
+  EXPECT_EQ(machine_code_identity(*FileSystem::real().read_file("/proc/self/exe")), "");
+  EXPECT_EQ(machine_code_identity(""), "");
 }
 
 TEST(MachineCode, OnlyACubinHasMachineCode) {

@@ -46,6 +46,7 @@ WorkReply reply() {
   reply.outcome = Outcome::raced_out;
   reply.message = "line one\nline two";
   reply.build = BuildRecord{{32, 0, 128}, "key", "sha", "cpu", "warning", Outcome::unsupported};
+  reply.code = "12ab";
   reply.not_cached = "No space left on device";
   reply.check = CheckRecord{Outcome::ok, "", 1e-7, 2e-6};
   MeasurementRecord measurement;
@@ -205,6 +206,7 @@ TEST(Protocol, RecordsSurviveTheWireWithEveryField) {
   const Result<WorkReply> decoded = decode_reply(encode(reply));
   ASSERT_TRUE(decoded.ok()) << decoded.status().message();
   EXPECT_TRUE(*decoded->build == *reply.build);
+  EXPECT_EQ(decoded->code, reply.code);
   EXPECT_EQ(decoded->not_cached, reply.not_cached);
   EXPECT_TRUE(*decoded->check == *reply.check);
   EXPECT_TRUE(*decoded->measurement == *reply.measurement);
