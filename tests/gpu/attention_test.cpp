@@ -70,6 +70,12 @@ INSTANTIATE_TEST_SUITE_P(
             "attention.prefill",
             "batch=1,seq_q=307,seq_k=513,heads=4,kv_heads=2,head_dim=192,value_dim=128,causal=true,"
             "lse=true,T=bf16"},
+        ProblemOnGpu{
+            "attention.prefill",
+            "batch=3,seq_q=24,seq_k=1000,heads=14,kv_heads=2,head_dim=128,causal=true,lse=true,"
+            "T=bf16"},
+        ProblemOnGpu{"attention.prefill",
+                     "batch=2,seq_q=40,seq_k=700,heads=16,kv_heads=2,head_dim=64,T=f16"},
         ProblemOnGpu{"attention.backward",
                      "batch=2,seq_q=1023,seq_k=1024,heads=4,kv_heads=2,head_dim=128,causal=true,"
                      "T=bf16"},
@@ -88,6 +94,10 @@ INSTANTIATE_TEST_SUITE_P(
             "attention.varlen",
             "sequences=9,tokens_q=900,tokens_k=4000,max_q=300,max_k=1500,heads=2,kv_heads=1,"
             "head_dim=64,T=f16"},
+        ProblemOnGpu{
+            "attention.varlen",
+            "sequences=9,tokens_q=200,tokens_k=4000,max_q=40,max_k=1500,heads=8,kv_heads=2,"
+            "head_dim=64,causal=true,lse=true,T=bf16"},
         ProblemOnGpu{"attention.varlen",
                      "sequences=9,tokens_q=900,max_q=300,heads=2,kv_heads=1,head_dim=192,"
                      "value_dim=128,causal=true,T=f16"},

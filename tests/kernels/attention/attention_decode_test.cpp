@@ -307,16 +307,33 @@ TEST(AttentionDecodeLadder, CutsEvenlyIfFewSmsHaveMoreThanTwoUnits) {
 TEST(AttentionDecodeLadder, CutsTheWorkEvenlyIfLengthsDiffer) {
   const auto first = [&](int total, int head_dim, const DeviceLimits& device) {
     return decode().first_of_ladder(
-        Shape{1000, 1, 32, 8, 17, head_dim}.text("total_kv=" + std::to_string(total) + ",T=bf16"),
+        Shape{5000, 1, 32, 8, 17, head_dim}.text("total_kv=" + std::to_string(total) + ",T=bf16"),
         device);
   };
   for (const int head_dim : {64, 96, 128, 256}) {
-    EXPECT_THAT(first(17000, head_dim, kH200), testing::StartsWith("split "));
-    EXPECT_THAT(first(15000, head_dim, kH200), testing::StartsWith("split "));
-    EXPECT_THAT(first(14000, head_dim, kH200), testing::StartsWith("even "));
+    EXPECT_THAT(first(70000, head_dim, kH200), testing::StartsWith("even "));
     EXPECT_THAT(first(0, head_dim, kH200), testing::StartsWith("even "));
     EXPECT_NE(first(0, head_dim, kL4), "none");
   }
+}
+
+// Parts cost more there than the differences do, unless most sequences are much shorter.
+TEST(AttentionDecodeLadder, DoesNotCutShortSequencesWhoseLengthsDiffer) {
+  const auto first = [&](int kv_len, int batch, int eighths, const char* more = "") {
+    const int total = kv_len * batch / 8 * eighths;
+    return decode().first_of_ladder(Shape{kv_len, 1, 32, 8, batch, 128}.text(
+                                        more + ("total_kv=" + std::to_string(total)) + ",T=bf16"),
+                                    kH200);
+  };
+  EXPECT_THAT(first(3000, 17, 4), testing::StartsWith("split ROWS=16 BLOCK_N=32 "));
+  EXPECT_THAT(first(1024, 128, 4), testing::StartsWith("split ROWS=16 BLOCK_N=32 "));
+  EXPECT_THAT(first(1024, 128, 3), testing::StartsWith("split ROWS=16 BLOCK_N=32 "));
+  EXPECT_THAT(first(1024, 128, 2), testing::StartsWith("even "));
+  EXPECT_THAT(first(8192, 64, 4), testing::StartsWith("even "));
+  EXPECT_THAT(first(1024, 8, 4), testing::StartsWith("even "));
+  EXPECT_THAT(first(1024, 128, 4, "paged=true,page_size=16,pages=8192,"),
+              testing::StartsWith("even "));
+  EXPECT_THAT(first(1024, 128, 8), testing::StartsWith("split ROWS=16 BLOCK_N=16 "));
 }
 
 TEST(AttentionDecodeSpace, StaysWhereASearchCanSeeIt) {
