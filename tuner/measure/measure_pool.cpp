@@ -105,14 +105,16 @@ bool MeasurePool::has_room(const NamedProblem& problem, std::size_t left, Place 
          place_for(&problem, false, place, left).has_value();
 }
 
-void MeasurePool::submit(WorkRequest request, Place place, std::chrono::milliseconds extra_time) {
-  waiting_.push_back({.request = std::move(request), .extra_time = extra_time, .place = place});
-  feed();
-  // Opening a GPU and checking it takes some tenths of a second. The others do so meanwhile, and
-  // have their first request later.
+void MeasurePool::start() {
   for (Seat& seat : seats_) {
     if (seat.is_used && !seat.has_served) seat.worker.start();
   }
+}
+
+void MeasurePool::submit(WorkRequest request, Place place, std::chrono::milliseconds extra_time) {
+  waiting_.push_back({.request = std::move(request), .extra_time = extra_time, .place = place});
+  feed();
+  start();  // those that have their first request later
 }
 
 void MeasurePool::feed(bool is_silent) {

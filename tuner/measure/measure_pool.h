@@ -1,7 +1,7 @@
 // MeasurePool: one measure worker for each of several GPUs of one model, or one for the cpu device.
 // Results belong to the model, so any GPU may measure a variant, a ceiling, or all entries of a
 // final. measure() waits for one request. Other GPUs go on meanwhile with what while_waiting()
-// gives them. With the first request the workers of all GPUs are started.
+// gives them. With the first request, or by start(), the workers of all GPUs are started.
 //
 // A worker has several measurements of one problem: it begins the next one as soon as it is done
 // with one, whatever this process does meanwhile. It has two of them at least, and up to four
@@ -61,6 +61,10 @@ class MeasurePool {
   // `left`: how many variants of the problem are between search and result, with those that workers
   // have.
   bool has_room(const NamedProblem& problem, std::size_t left, Place place = Place::any) const;
+
+  // Starts the workers, so that they are ready when their first requests come: opening a GPU and
+  // checking it takes some tenths of a second.
+  void start();
 
   // A measurement when has_room(). Anything else at any time: the next GPU that has nothing to do
   // begins it. The work may take `extra_time` beyond the deadline: the launches of a final do.

@@ -230,8 +230,10 @@ Status ProblemSweep::want(const Variant& variant) {
       return finish(state, is_new ? Origin::build : Origin::store);
     }
     case VariantState::Need::measure:
+      shared_.workers.start();
       return make_ready(std::move(state));
     case VariantState::Need::compile:
+      shared_.workers.start();  // while the first variants compile
       compile(std::move(state));
       break;
   }

@@ -18,6 +18,8 @@
 // worker puts a file there and goes on when somebody has removed it, or after five minutes. While
 // it waits, a measure worker says that it runs the reference: nobody takes the time of that for a
 // variant's. FAKE_WORKER_STARTS names a file: a line for each process, with its device.
+// FAKE_WORKER_COMPILE_AFTER_START names a device: a compile ends when that file says that a worker
+// of this device was started, and fails if it does not after five minutes.
 // FAKE_WORKER_CORES names a file: a line for each process, with its kind and its cores.
 // FAKE_WORKER_COMPILE_MS and FAKE_WORKER_MEASURE_MS say how long they take. FAKE_WORKER_FAST names
 // the one variant that is measured to be faster than the others, FAKE_WORKER_SAME_CODE a parameter
@@ -155,6 +157,18 @@ void wait_for_lines(const std::string& order) {
       count += line.find(text) != std::string::npos ? 1 : 0;
     }
     return count >= wanted;
+  });
+}
+
+// True at once if it need not be.
+bool has_been_started(const std::string& device) {
+  if (device.empty()) return true;
+  return wait_until([&] {
+    std::ifstream lines(variable("FAKE_WORKER_STARTS"));
+    for (std::string line; std::getline(lines, line);) {
+      if (line == device) return true;
+    }
+    return false;
   });
 }
 
@@ -447,8 +461,11 @@ void serve(const WorkRequest& request, int served) {
   if (variant == "stopped unless fresh" && !is_fresh) stop();
   if (variant == "loses its folder" && !is_fresh) has_folder = false;
   const std::string broken = variable("FAKE_WORKER_BROKEN");
-  const bool is_broken = variant.starts_with("broken") ||
-                         (!broken.empty() && variant.find(broken) != std::string::npos);
+  const bool is_broken =
+      variant.starts_with("broken") ||
+      (!broken.empty() && variant.find(broken) != std::string::npos) ||
+      !has_been_started(request.is<CompileRequest>() ? variable("FAKE_WORKER_COMPILE_AFTER_START")
+                                                     : "");
   if (request.is<CompileRequest>() && (is_broken || !finds_headers())) {
     log(request, variant, "begins");
     return refuse_to_compile(request, is_broken ? "error: it is broken" : "no such header");

@@ -73,6 +73,17 @@ TEST_F(SweepLoopTest, TheNextProblemCompilesWhileTheFinalOfOneIsHeld) {
       << "the only GPU stays with a problem until its pick";
 }
 
+// Opening a GPU takes as long as a compile or longer, so it does not come after it.
+TEST_F(SweepLoopTest, MeasureWorkersStartWhileTheFirstVariantCompiles) {
+  const Variable starts("FAKE_WORKER_STARTS", folder_.file("starts"));
+  const Variable after("FAKE_WORKER_COMPILE_AFTER_START", "cpu");
+  const SweepSummary summary = sweep();
+  EXPECT_EQ(summary.outcomes.at(Outcome::ok), 6);
+  std::filesystem::remove(folder_.file("starts"));
+  sweep();
+  EXPECT_FALSE(std::filesystem::exists(folder_.file("starts"))) << "all results are known";
+}
+
 // The finals of two problems have a GPU each, and the third problem has its turn on the last one.
 TEST_F(SweepLoopTest, OtherProblemsHaveTheirTurnsWhileFinalsAreHeld) {
   use_three_devices();
