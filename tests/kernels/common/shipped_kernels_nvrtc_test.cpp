@@ -183,6 +183,26 @@ const std::map<std::string, std::vector<std::string>>& more_problems() {
   return kProblems;
 }
 
+// Variants that no ladder has yet: they have not been timed. Each at a problem that admits it.
+struct Untimed {
+  const char *op, *variant, *problem;
+};
+constexpr Untimed kUntimed[] = {
+    {"attention.prefill",
+     "wgmma CONSUMERS=3 BLOCK_N=128 STAGES=2 Q_STAGES=2 PINGPONG=true SCHEDULE=dynamic "
+     "HEADS_AT_ONCE=16 EXP_POLY=2 PACK_GQA=false",
+     "batch=4,seq_q=4096,seq_k=4096,heads=32,kv_heads=32,head_dim=64,T=bf16"},
+    {"attention.prefill",
+     "wgmma CONSUMERS=2 BLOCK_N=128 STAGES=2 Q_STAGES=1 PINGPONG=true SCHEDULE=dynamic "
+     "HEADS_AT_ONCE=1 EXP_POLY=0 PACK_GQA=true",
+     "batch=64,seq_q=32,seq_k=8192,heads=32,kv_heads=8,head_dim=128,causal=true,T=bf16"},
+    {"attention.varlen",
+     "wgmma CONSUMERS=1 BLOCK_N=128 STAGES=2 Q_STAGES=1 PINGPONG=false SCHEDULE=grid "
+     "HEADS_AT_ONCE=1 EXP_POLY=0 PACK_GQA=true",
+     "sequences=64,tokens_q=512,tokens_k=9999,max_q=16,max_k=999,heads=28,kv_heads=4,head_dim=96,"
+     "lse=true,T=f16"},
+};
+
 std::vector<Problem> problems_of(const Operator& op) {
   ProblemRequest request;
   std::vector<Problem> problems = make_problems({&op}, request, DeviceKind::cuda).value();
@@ -284,6 +304,18 @@ void add_sample(const std::vector<Problem>& problems, const Target& target, std:
   }
 }
 
+void add_untimed(const Operator& op, const Target& target, Kernels& kernels) {
+  for (const Untimed& untimed : kUntimed) {
+    if (op.full_name() != untimed.op || target.arch != std::string_view("sm_90a")) continue;
+    const auto variant = parse_variant(op, untimed.variant);
+    ASSERT_TRUE(variant.ok()) << variant.status().message();
+    const auto problem = bind_problem(op, parse_assignments(untimed.problem).value());
+    ASSERT_TRUE(problem.ok()) << problem.status().message();
+    ASSERT_TRUE(Space(*problem, target.limits).admits(*variant)) << untimed.variant;
+    add(*problem, *variant, target, kernels);
+  }
+}
+
 class ShippedKernels : public testing::TestWithParam<Target> {};
 
 TEST_P(ShippedKernels, Compile) {
@@ -304,6 +336,7 @@ TEST_P(ShippedKernels, Compile) {
       Kernels kernels;
       add_ladder(*op, problems, target, kernels);
       add_sample(problems, target, target.is_in_short_lane ? 4 : 1, kernels);
+      add_untimed(*op, target, kernels);
       for (const auto& [place, names] : kernels) {
         const auto& [arch, source] = place;
         const auto compiler = make_nvrtc_compiler(arch);
