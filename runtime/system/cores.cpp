@@ -53,8 +53,7 @@ Result<Cores> parse_cores(std::string_view text) {
     for (int core = *first; core <= *last; ++core) cores.push_back(core);
   }
   std::ranges::sort(cores);
-  const auto repeated = std::ranges::unique(cores);
-  cores.erase(repeated.begin(), repeated.end());
+  cores.erase(std::unique(cores.begin(), cores.end()), cores.end());
   return cores;
 }
 
