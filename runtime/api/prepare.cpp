@@ -11,6 +11,7 @@
 
 #include "api/boundary.h"
 #include "api/handles.h"
+#include "system/cores.h"
 
 namespace mgtune {
 namespace {
@@ -35,7 +36,7 @@ void prepare(const std::shared_ptr<Context>& context, const mgr_plan_options_t* 
 std::vector<Prepared> prepare_all(const std::shared_ptr<Context>& context,
                                   std::span<const mgr_plan_options_t* const> problems,
                                   std::size_t threads) {
-  if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency());
+  if (threads == 0) threads = own_core_count();
   threads = std::min({threads, problems.size(), kMaxThreads});
   std::vector<Prepared> all(problems.size());
   std::atomic<std::size_t> next = 0;

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <optional>
+#include <thread>
 
 #include "core/text.h"
 
@@ -37,6 +38,12 @@ Cores own_cores() {
     return cores;
   }
   return {};
+}
+
+std::size_t own_core_count() {
+  const Cores cores = own_cores();
+  if (!cores.empty()) return cores.size();
+  return std::max<std::size_t>(1, std::thread::hardware_concurrency());
 }
 
 Result<Cores> parse_cores(std::string_view text) {

@@ -6,6 +6,8 @@
 #include <thread>
 #include <utility>
 
+#include "system/cores.h"
+
 namespace mgtune {
 
 Result<std::vector<std::vector<TrialResult>>> run_in_parallel(
@@ -21,7 +23,7 @@ Result<std::vector<std::vector<TrialResult>>> run_in_parallel(
     }
   };
   {
-    const std::size_t processors = std::max(std::thread::hardware_concurrency(), 1U);
+    const std::size_t processors = own_core_count();
     std::vector<std::jthread> threads;  // which the end of this block waits for
     for (std::size_t i = 1; i < std::min(processors, requests.size()); ++i) {
       threads.emplace_back(work);

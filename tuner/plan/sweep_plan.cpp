@@ -12,7 +12,6 @@
 #include <map>
 #include <memory>
 #include <set>
-#include <thread>
 
 #include "build/build_cache.h"
 #include "core/dtype.h"
@@ -30,6 +29,7 @@
 #include "search/search.h"
 #include "selection/variant_selection.h"
 #include "space/narrowing.h"
+#include "system/cores.h"
 #include "timing/gpu_timer.h"
 
 namespace mgtune {
@@ -301,8 +301,7 @@ Result<SweepPlan> plan_for(const std::vector<DeviceInfo>& devices, const SweepRe
   options.cache_directory = BuildCache::default_directory();
   options.lock_directory = DeviceLock::default_directory(plan.device().kind);
   options.compile_processes =
-      request.jobs > 0 ? request.jobs
-                       : default_compile_processes("", std::thread::hardware_concurrency());
+      request.jobs > 0 ? request.jobs : default_compile_processes("", own_core_count());
   options.cores = worker_cores("", own_cores(), plan.devices);
   return plan;
 }

@@ -1,6 +1,9 @@
 #include "system/cores.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
+
+#include <thread>
 
 #include "system/process.h"
 
@@ -35,6 +38,23 @@ TEST(Cores, AProgramRunsOnItsOwnOnes) {
   EXPECT_EQ(cores_of_child({}), cores_text(own) + "\n");
   EXPECT_EQ(cores_of_child({own.back()}), std::to_string(own.back()) + "\n");
   EXPECT_EQ(own_cores(), own);
+}
+
+// "compile processes: 32" stood in a sweep that taskset held to 16 of 32 cores.
+TEST(Cores, OnlyThoseOfTheMaskAreCounted) {
+  const Cores own = own_cores();
+  ASSERT_FALSE(own.empty());
+  EXPECT_EQ(own_core_count(), own.size());
+  std::size_t counted = 0;
+  std::thread held([&] {
+    cpu_set_t mask;
+    CPU_ZERO(&mask);
+    CPU_SET(static_cast<std::size_t>(own.back()), &mask);
+    ASSERT_EQ(::sched_setaffinity(0, sizeof(mask), &mask), 0);  // of this thread alone
+    counted = own_core_count();
+  });
+  held.join();
+  EXPECT_EQ(counted, 1U);
 }
 
 TEST(Cores, AProgramRunsEvenIfTheMachineHasNoSuchCore) {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <iostream>
 #include <set>
-#include <thread>
 #include <utility>
 
 #include "cli/command.h"
@@ -12,6 +11,7 @@
 #include "pack/pack.h"
 #include "results/pack_contents.h"
 #include "results/stored_results.h"
+#include "system/cores.h"
 #include "system/file_system.h"
 #include "text/printable.h"
 #include "text/units.h"
@@ -19,7 +19,7 @@
 namespace mgtune {
 namespace {
 
-constexpr unsigned kMaxThreads = 16;  // NVRTC does not compile faster with more
+constexpr std::size_t kMaxThreads = 16;  // NVRTC does not compile faster with more
 
 class PackCommand final : public Command {
  public:
@@ -61,7 +61,7 @@ class PackCommand final : public Command {
     MGTUNE_ASSIGN(const std::vector<WantedBuild> wanted, wanted_builds(rows, rules, catalog));
     if (wanted.empty())
       return unsupported("no variant of " + request_.kernel + " runs on these GPUs");
-    const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
+    const std::size_t cores = own_core_count();
     MGTUNE_ASSIGN(MadeBuilds made, make_builds(wanted, std::min(cores, kMaxThreads)));
     if (made.builds.empty()) return Status(StatusCode::compile_failed, made.failed.front());
     return write(std::move(tuned->text), rows, std::move(rules), wanted, std::move(made));
