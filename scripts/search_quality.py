@@ -13,12 +13,15 @@ over the seeds, and the expectation of random draws. A raced-out variant counts 
 --least.
 
 With --json it prints one document with the numbers of each seed. --print makes a table of such a document: the mean after each number of
-evaluations, its 95 % interval, and in parentheses the expectation of random draws.
+evaluations, its 95 % interval, and in parentheses the expectation of random draws. Spaces of mgtune's own operators, of which there are many,
+have one row per operator: the mean over the problems, the lowest mean of a problem, and in parentheses random draws.
 """
 import argparse
 import json
 import subprocess
 import sys
+
+from search_claims import operator_of
 
 
 def simulate(arguments, words):
@@ -55,16 +58,50 @@ def document_text(document):
             f' "simulations": [\n{lines}\n ]}}')
 
 
-def print_fractions(document):
-    simulations = document["simulations"]
-    budgets = sorted(simulations[0]["fraction_of_optimum"], key=int)
-    print("| space | " + " | ".join(f"{budget} evaluations" for budget in budgets) + " |")
-    print("|---" * (len(budgets) + 1) + "|")
-    for one in simulations:
+def after(one, key, budget):
+    """What a space has after a number of evaluations, or after all of its variants, if it has fewer."""
+    made = [n for n in one[key] if int(n) <= int(budget)]
+    return one[key][max(made, key=int)]
+
+
+def mean(numbers):
+    return sum(numbers) / len(numbers)
+
+
+def print_heading(first, budgets):
+    print(f"| {first} | " + " | ".join(f"{budget} evaluations" for budget in budgets) + " |")
+    print("|---" * (len(budgets) + first.count("|") + 1) + "|")
+
+
+def group_text(name, spaces, budgets):
+    cells = []
+    for n in budgets:
+        found = [after(one, "fraction_of_optimum", n) for one in spaces]
+        cells.append(f"{mean(found):.3f}, lowest {min(found):.3f} ({mean([after(one, 'random', n) for one in spaces]):.3f})")
+    return f"| {name} | {len(spaces)} | " + " | ".join(cells) + " |"
+
+
+def print_spaces(spaces, budgets):
+    print_heading("space", budgets)
+    for one in spaces:
         cells = [f"{one['fraction_of_optimum'][n]:.3f} +-{one['ci95'][n]:.3f} ({one['random'][n]:.3f})" for n in budgets]
         print(f"| {one['space']} | " + " | ".join(cells) + " |")
-    means = [[sum(one[key][n] for one in simulations) / len(simulations) for key in ("fraction_of_optimum", "random")] for n in budgets]
-    print(f"| mean of {len(simulations)} | " + " | ".join(f"**{found:.3f}** ({drawn:.3f})" for found, drawn in means) + " |")
+    means = [[mean([one[key][n] for one in spaces]) for key in ("fraction_of_optimum", "random")] for n in budgets]
+    print(f"| mean of {len(spaces)} | " + " | ".join(f"**{found:.3f}** ({drawn:.3f})" for found, drawn in means) + " |")
+
+
+def print_fractions(document):
+    simulations = document["simulations"]
+    budgets = sorted(max((one["fraction_of_optimum"] for one in simulations), key=lambda found: max(map(int, found))), key=int)
+    groups = {}
+    for one in simulations:
+        groups.setdefault(operator_of(one), []).append(one)
+    if alone := groups.pop(None, []):
+        print_spaces(alone, budgets)
+    if groups:
+        print_heading("operator | problems", budgets)
+    for name, spaces in groups.items():
+        print(group_text(name, spaces, budgets))
 
 
 def read(path):

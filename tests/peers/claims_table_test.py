@@ -67,19 +67,36 @@ class ClaimsTable(unittest.TestCase):
 
 
 class QualityTable(unittest.TestCase):
+    def documents(self):
+        paths = sorted((ROOT / "results/search/quality").glob("*.json"))
+        self.assertEqual(len(paths), 2)
+        return [search_quality.read(path) for path in paths]
+
     def test_the_page_has_what_is_recorded(self):
-        document = search_quality.read(ROOT / "results/search/quality/shared.json")
-        with contextlib.redirect_stdout(io.StringIO()) as text:
-            search_quality.print_fractions(document)
         page = (ROOT / "results/search_quality.md").read_text(encoding="utf-8")
-        self.assertEqual([line for line in page.splitlines() if line.startswith("|")], text.getvalue().splitlines())
-        self.assertIn(f"`{document['command']}`, commit {document['commit']}", page)
+        with contextlib.redirect_stdout(io.StringIO()) as text:
+            for document in self.documents():
+                search_quality.print_fractions(document)
+                self.assertIn(f"`{document['command']}`, commit {document['commit']}", page)
+        published = [line for line in page.splitlines() if line.startswith("|")]
+        self.assertEqual(sorted(published), sorted(text.getvalue().splitlines()))
 
     def test_means_are_those_of_the_seeds(self):
-        for one in search_quality.read(ROOT / "results/search/quality/shared.json")["simulations"]:
+        for one in (one for document in self.documents() for one in document["simulations"]):
             for budget, mean in one["fraction_of_optimum"].items():
                 found = [seed["fraction_of_optimum"][budget] for seed in one["per_seed"]]
                 self.assertAlmostEqual(sum(found) / len(found), mean, msg=one["space"])
+
+    def test_an_operator_has_one_row(self):
+        def problem(rows, found, drawn):
+            return {"space": f"gpu.rmsnorm.forward.rows={rows}-T=bf16", "fraction_of_optimum": found, "random": drawn}
+
+        with contextlib.redirect_stdout(io.StringIO()) as text:
+            search_quality.print_fractions({"simulations": [problem(1, {"20": 0.8, "30": 1.0}, {"20": 0.6, "30": 1.0}),
+                                                            problem(2, {"20": 0.9, "50": 0.95}, {"20": 0.7, "50": 0.9})]})
+        self.assertEqual(text.getvalue().splitlines(), [
+            "| operator | problems | 20 evaluations | 50 evaluations |", "|---|---|---|---|",
+            "| gpu.rmsnorm.forward | 2 | 0.850, lowest 0.800 (0.650) | 0.975, lowest 0.950 (0.950) |"])
 
 
 if __name__ == "__main__":

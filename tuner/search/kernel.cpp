@@ -26,10 +26,8 @@ std::size_t walk_steps(std::size_t points) {
   return static_cast<std::size_t>(std::clamp(kSteps * ratio * ratio, kMinSteps, kSteps));
 }
 
-double matern(double squared_distance) {
-  const double a = std::sqrt(5 * squared_distance);
-  return (1 + a + a * a / 3) * std::exp(-a);
-}
+// It falls slowly, so that far points count too: in a space of ten parameters most are far.
+double rational_quadratic(double squared_distance) { return 1 / (1 + squared_distance / 2); }
 
 double squared(double x) { return x * x; }
 
@@ -104,7 +102,7 @@ void covariances(const std::vector<Coordinate>& coordinates, const CovarianceKer
       out[i] += (square > 0 ? step : 0.0F) + slope * square;
     }
   }
-  for (float& value : out) value = static_cast<float>(matern(value));
+  for (float& value : out) value = static_cast<float>(rational_quadratic(value));
 }
 
 double kernel_cost(const std::vector<Coordinate>& coordinates, const CovarianceKernel& kernel,

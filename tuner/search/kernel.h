@@ -1,7 +1,7 @@
 // CovarianceKernel: the covariance of the times (logarithms) of two variants in a Gaussian process.
-// It is a Matern 5/2 function of their distance, plus noise. Each coordinate of the distance is
-// divided by a length. fit_kernel() finds the lengths that explain the measured times best. Pure
-// functions.
+// It is a rational quadratic function of their distance, plus noise. Each coordinate of the
+// distance is divided by a length. fit_kernel() finds the lengths that explain the measured times
+// best. Pure functions.
 
 #pragma once
 
