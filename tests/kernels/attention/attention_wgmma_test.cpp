@@ -166,6 +166,19 @@ TEST(AttentionWgmma, PackedSequencesDoNotMeet) {
              problem("sequences=2,tokens_q=100,max_q=90", "causal=true,windowed=true,window=9")}}});
 }
 
+// 32 queries of 4 heads fill a tile of 128 rows. Packed, 64 sequences need 4 waves instead of 16;
+// two sequences need one instead of one.
+TEST(AttentionWgmma, TheLadderPacksWhereThatSavesWaves) {
+  const auto first = [](int batch, int seq_q) {
+    const std::string words = "batch=" + std::to_string(batch) + ",seq_q=" + std::to_string(seq_q) +
+                              ",seq_k=8192,heads=32,kv_heads=8,head_dim=128,causal=true,T=bf16";
+    return prefill_check().first_of_ladder(words, kH200);
+  };
+  EXPECT_THAT(first(64, 32), ::testing::EndsWith("PACK_GQA=true"));
+  EXPECT_THAT(first(2, 32), ::testing::EndsWith("PACK_GQA=false"));
+  EXPECT_THAT(first(64, 1024), ::testing::EndsWith("PACK_GQA=false"));
+}
+
 TEST(AttentionWgmma, RunsOnHopperAlone) {
   const std::string words = prefill_problem({4096, 4096, 128}, "T=bf16");
   const auto is_wgmma = [](const Variant& variant) {
