@@ -154,8 +154,8 @@ TEST_F(OperatorTextTest, AtMostFourFilesAreMerged) {
 // Results and tables were recorded for these operators when each had a file of its own. They stay
 // valid while names and the launches stay as they were. Since then only the launches of add_forward
 // have changed: the number of blocks that prefetch became an argument. Its design cluster went in
-// front of row, and attention.varlen got the design wgmma in front, then the dim value_dim, and then
-// the parameters EXP_POLY and PACK_GQA.
+// front of row, and attention.varlen got the design wgmma in front, then the dim value_dim, and
+// then the parameters EXP_POLY and PACK_GQA.
 TEST(ExtendedOperators, HaveTheIdentitiesOfTheirFormerFiles) {
   const std::map<std::string, std::string> hashes{
       {"attention.varlen", "c1eef6b3c4296f897a4696d09605d93e6abee2c19afb71d2227b6f7a734c176e"},
