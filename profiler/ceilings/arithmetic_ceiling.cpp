@@ -22,6 +22,10 @@ constexpr std::int64_t kMaxSteps = 1 << 20;
 constexpr double kLaunchNs = 1e6;
 constexpr double kBurstSeconds = 0.05;
 
+// Of a measurement that only tells how many steps a launch needs. A timer may take as long again
+// for samples that it repeats because the clocks are low, as they are under this load.
+constexpr double kSizingSeconds = 0.01;
+
 class ArithmeticBench {
  public:
   ArithmeticBench(Device& device, Timer& timer, const ArithmeticKernel& kernel)
@@ -91,6 +95,7 @@ class ArithmeticBench {
   Result<std::int64_t> steps_for(const ArithmeticShape& shape) {
     TimingBudget budget;
     budget.max_samples = budget.min_samples;
+    budget.max_seconds = kSizingSeconds;
     std::int64_t steps = kFirstSteps;
     while (steps < kMaxSteps) {
       MGTUNE_ASSIGN(const ShapeCost time, measure_cost(timer_, work(shape, steps), budget, 1, 0));

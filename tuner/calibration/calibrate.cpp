@@ -163,18 +163,24 @@ Result<CeilingRecord> request_ceiling(MeasurePool& workers, std::int64_t request
   return Status(has_unit ? StatusCode::launch_failed : StatusCode::unsupported, reply.message);
 }
 
-std::vector<std::string> arithmetic_ceilings_of(double operations_per_byte) {
+std::vector<std::string> arithmetic_ceilings_of(double operations_per_byte,
+                                                const std::set<DType>& dtypes) {
   std::vector<std::string> kinds;
   for (const std::string& kind : ceiling_kinds()) {
     if (is_memory_ceiling(kind)) continue;
-    if (operations_per_byte >= (kind == "fp32" ? kFp32Intensity : kTensorIntensity)) {
+    if (kind == "fp32") {
+      if (operations_per_byte >= kFp32Intensity) kinds.push_back(kind);
+      continue;
+    }
+    const auto dtype = dtype_from_string(kind.substr(kind.find('_') + 1));  // "wgmma_bf16"
+    if (operations_per_byte >= kTensorIntensity && dtype && dtypes.contains(*dtype)) {
       kinds.push_back(kind);
     }
   }
   return kinds;
 }
 
-Status measure_ceilings(SweepShared& shared, TunedView& view) {
+Status measure_ceilings(SweepShared& shared, const Problem& problem, TunedView& view) {
   const auto bytes = static_cast<std::int64_t>(view.bytes);
   if (shared.device.kind == DeviceKind::cpu || bytes <= 0) return {};
   MGTUNE_ASSIGN(CopyTimes copies, fresh_copies(shared.store, shared.gpu_id, shared.device.driver,
@@ -186,7 +192,11 @@ Status measure_ceilings(SweepShared& shared, TunedView& view) {
     }
   }
   view.copy_ns = copies.ns(bytes);
-  for (const std::string& kind : arithmetic_ceilings_of(view.flops / view.bytes)) {
+  std::set<DType> dtypes;
+  for (const Tensor& tensor : problem.op->tensors) {
+    dtypes.insert(tensor.dtype.resolve(problem.slots));
+  }
+  for (const std::string& kind : arithmetic_ceilings_of(view.flops / view.bytes, dtypes)) {
     MGTUNE_TRY(ceiling_rate(shared, kind, 0, view).status());
   }
   return {};

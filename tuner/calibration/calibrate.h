@@ -8,11 +8,14 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "core/dtype.h"
 #include "core/status.h"
 #include "device/device.h"
+#include "family/problem.h"
 #include "measure/measure_pool.h"
 #include "store/copy_times.h"
 #include "store/store.h"
@@ -65,14 +68,15 @@ Result<CeilingRecord> request_ceiling(MeasurePool& workers, std::int64_t request
                                       const CeilingNeed& need);
 
 // The ceilings of arithmetic that may limit a problem with so many operations per byte that it
-// moves.
-std::vector<std::string> arithmetic_ceilings_of(double operations_per_byte);
+// moves. Those of the tensor cores are of one dtype each: only tensors of this dtype need them.
+std::vector<std::string> arithmetic_ceilings_of(double operations_per_byte,
+                                                const std::set<DType>& dtypes);
 
 // Measures the ceilings of one problem: the copies that tell the time of one of as many bytes as
 // the problem moves, which becomes view.copy_ns (store/copy_times.h), and arithmetic_ceilings_of()
-// its operations per byte. Call it before the first variant of the problem is measured. If no
-// variant must be measured, no ceiling is needed. It does nothing on the cpu device, and for a
-// problem that moves no bytes.
-Status measure_ceilings(SweepShared& shared, TunedView& view);
+// its operations per byte and the dtypes of its tensors. `view` is that of the problem. Call it
+// before the first variant of the problem is measured. If no variant must be measured, no ceiling
+// is needed. It does nothing on the cpu device, and for a problem that moves no bytes.
+Status measure_ceilings(SweepShared& shared, const Problem& problem, TunedView& view);
 
 }  // namespace mgtune

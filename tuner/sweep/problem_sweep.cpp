@@ -349,7 +349,7 @@ bool ProblemSweep::needs_ceilings() const {
 Status ProblemSweep::measure_ceilings_once() {
   if (!needs_ceilings()) return {};
   has_ceilings_ = true;
-  return measure_ceilings(shared_, view_);
+  return measure_ceilings(shared_, problem_, view_);
 }
 
 // Measuring -> finished.
