@@ -60,8 +60,8 @@ def sample_of(count, seed):
     shuffled = list(configurations())
     generator.shuffle(shuffled)
     shuffled.sort(key=lambda one: (one["tile_size_x"], one["tile_size_y"]))
-    first = generator.random()
-    return [shuffled[int((i + first) * len(shuffled) / count)] for i in range(min(count, len(shuffled)))]
+    count, first = min(count, len(shuffled)), generator.random()
+    return [shuffled[int((i + first) * len(shuffled) / count)] for i in range(count)]
 
 
 def sweep_by_kernel_tuner(count, seed):
@@ -197,8 +197,9 @@ def compile_by_nvrtc(some):
 
 
 def compile_table(mgtune, count, seed):
-    with_first = sample_of(count + 1, seed)  # the first compile of a process also loads the library
-    some = with_first[1:]
+    some = sample_of(count, seed)
+    # The first compile of a process also loads the library. It is one that the sample lacks, if there is one.
+    with_first = [next((one for one in configurations() if one not in some), some[0]), *some]
     with tempfile.TemporaryDirectory() as folder:
         # In turn, so that other work on the machine slows down both.
         both = list(zip(compile_by_mgtune(mgtune, pathlib.Path(folder), with_first), compile_by_nvrtc(with_first)))

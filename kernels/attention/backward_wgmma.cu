@@ -49,7 +49,7 @@
 //            Expected on an H200 at 4,096 tokens, full: 70 % of the 800 TFLOP/s at head_dim 128 and
 //            62 % at 64, of which 5 / 7 count: 400 and 355 TFLOP/s. Causal was expected 8 % lower,
 //            and at 240 for 1,024 tokens, where a third of the tiles lie on the diagonal. Measured
-//            at head_dim 128: 427 full, 400 causal, and 299 for 1,024 tokens.
+//            at head_dim 128: 427 full, 400 causal, and 300 for 1,024 tokens.
 // Tunables   DKV_CONSUMERS, DQ_CONSUMERS   The consuming warpgroups. Three share one read of a
 //                        tile, but their threads have 160 registers instead of 240.
 //            DKV_QUERIES, DQ_KEYS   The rows of a tile. More need fewer waits and read the own rows

@@ -32,7 +32,7 @@ Cores own_cores() {
       return {};
     }
     Cores cores;
-    for (int core = 0; core < size; ++core) {
+    for (int core = 0; core < static_cast<int>(8 * bytes); ++core) {
       if (CPU_ISSET_S(static_cast<std::size_t>(core), bytes, mask.data())) cores.push_back(core);
     }
     return cores;

@@ -13,8 +13,8 @@ namespace mgtune {
 
 using Cores = std::vector<int>;  // sorted, each once
 
-// Those that this process may use: its affinity mask, which a cgroup (cpuset) or taskset may have
-// made smaller. Empty if the system does not say it.
+// Those that the calling thread may use: its affinity mask, which a cgroup (cpuset) or taskset may
+// have made smaller. Empty if the system does not say it.
 Cores own_cores();
 
 // How many of them there are; 1 at least. std::thread::hardware_concurrency() counts the whole

@@ -6,6 +6,7 @@
 #include "energy/energy_timing.h"
 #include "final/count_finalists.h"
 #include "final/sustained.h"
+#include "sweep/same_code.h"
 #include "timing/timer.h"
 
 namespace mgtune {
@@ -207,7 +208,8 @@ Status Final::run_next_alone() {
   return {};
 }
 
-// If all entries fail alone, the worker or the GPU is at fault.
+// If all entries fail alone, the worker or the GPU is at fault. Contenders with the same code as a
+// culprit go with it.
 Status Final::expel_culprits() {
   const std::vector<OutcomeRecord> culprits = std::exchange(culprits_, {});
   if (culprits.empty() || culprits.size() == entries_.size()) {
@@ -216,9 +218,12 @@ Status Final::expel_culprits() {
   }
   for (const OutcomeRecord& culprit : culprits) {
     std::erase_if(contenders_, [&](const OutcomeRecord& contender) {
-      return contender.variant == culprit.variant;
+      if (measured_variant(contender) != measured_variant(culprit)) return false;
+      OutcomeRecord& expelled = result_.expelled.emplace_back(contender);
+      expelled.outcome = culprit.outcome;
+      expelled.message = culprit.message;
+      return true;
     });
-    result_.expelled.push_back(culprit);
   }
   return hold();
 }

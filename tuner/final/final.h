@@ -27,8 +27,8 @@ struct FinalResult {
   // single measurements of the contenders that were not expelled.
   std::optional<Pick> pick;
   // The contenders that crashed, hung or could not be launched in the final, and again in a run of
-  // their own. They have this outcome now, although they had passed their checks and been measured
-  // before. The final was held without them.
+  // their own, and those with the same code. They have this outcome now, although they had passed
+  // their checks and been measured before. The final was held without them.
   std::vector<OutcomeRecord> expelled;
 };
 

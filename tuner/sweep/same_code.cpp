@@ -136,6 +136,11 @@ std::optional<std::string> measured_variant(std::string_view note) {
   return std::string(note.substr(kNoteBegin.size()));
 }
 
+std::string measured_variant(const OutcomeRecord& record) {
+  if (!record.measurement) return record.variant;
+  return measured_variant(record.measurement->note).value_or(record.variant);
+}
+
 void SameCode::give(const Measured& measured, VariantState& state) {
   const std::string note = fmt::format("{}{}{}", kNoteBegin, measured.variant, kNoteEnd);
   state.need = VariantState::Need::nothing;

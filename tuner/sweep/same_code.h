@@ -31,6 +31,9 @@ std::string launch_values(const Problem& problem, const Variant& variant, const 
 // The variant whose result a measurement with this note took over; nullopt if it is its own.
 std::optional<std::string> measured_variant(std::string_view note);
 
+// The same of a record with or without a measurement: its own variant if it took nothing over.
+std::string measured_variant(const OutcomeRecord& record);
+
 class SameCode {
  public:
   // The machine_code_identity() of a build that the sweep has not read; "" if it cannot be read.

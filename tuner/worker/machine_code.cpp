@@ -88,19 +88,38 @@ void append_text(std::string_view part, std::string& text) {
   text += part;
 }
 
-// The symbols without their names.
-std::string nameless(std::string_view symbols) {
+// The name without that of the kernel, which names of its variables contain. A name that was not
+// mangled is cut only if it is the whole name: it may be a part of any other word.
+std::string without_kernel(std::string_view name, std::string_view kernel) {
+  constexpr std::string_view kMangled = "_Z";
+  if (!kernel.starts_with(kMangled)) return std::string(name == kernel ? "" : name);
+  kernel.remove_prefix(kMangled.size());
+  std::string text(name);
+  for (std::size_t at = text.find(kernel); at != text.npos; at = text.find(kernel, at)) {
+    text.erase(at, kernel.size());
+  }
+  return text;
+}
+
+// The symbols, with names that do not contain the kernel's: programs and builds refer to variables
+// by their names. nullopt if the table is damaged.
+std::optional<std::string> symbols_of(const Cubin& cubin, const Section& table,
+                                      std::string_view kernel) {
+  if (table.head.sh_link >= cubin.sections.size()) return std::nullopt;
+  const std::string_view names = cubin.sections[table.head.sh_link].content;
   std::string text;
-  for (std::size_t at = 0; at < symbols.size(); at += sizeof(Elf64_Sym)) {
-    auto symbol = read_at<Elf64_Sym>(symbols, at);
-    if (!symbol) break;
+  for (std::size_t at = 0; at < table.content.size(); at += sizeof(Elf64_Sym)) {
+    auto symbol = read_at<Elf64_Sym>(table.content, at);
+    if (!symbol || symbol->st_name >= names.size()) return std::nullopt;
+    std::string_view name = names.substr(symbol->st_name);
+    append_text(without_kernel(name.substr(0, name.find('\0')), kernel), text);
     symbol->st_name = 0;
     append(*symbol, text);
   }
   return text;
 }
 
-// All but names and the places in the file; "" as in machine_code_identity().
+// All but the kernel's name and the places in the file; "" as in machine_code_identity().
 std::string nameless_cubin(std::string_view text) {
   const std::optional<Cubin> cubin = read_cubin(text);
   if (!cubin || std::ranges::count_if(cubin->sections, is_code) != 1) return "";
@@ -120,8 +139,13 @@ std::string nameless_cubin(std::string_view text) {
     head.sh_name = 0;
     head.sh_offset = 0;
     append(head, all);
-    const bool has_names = section.head.sh_type == SHT_SYMTAB;
-    append_text(has_names ? nameless(section.content) : section.content, all);
+    if (section.head.sh_type != SHT_SYMTAB) {
+      append_text(section.content, all);
+      continue;
+    }
+    const std::optional<std::string> symbols = symbols_of(*cubin, section, kernel);
+    if (!symbols) return "";
+    append_text(*symbols, all);
   }
   return all;
 }

@@ -13,11 +13,11 @@ namespace mgtune {
 int machine_code_bytes(std::string_view binary);
 
 // A hash of all of a build but the names of its kernels. Builds with the same one differ in nothing
-// that a GPU is told: instructions, constants, registers, static and local memory, limits of a
-// launch, parameters. Template arguments are part of a kernel's name, so two instantiations of a
-// template may have the same. "" if a cubin of the build has more than one kernel or a function
-// that was not inlined, where equal parts in another order would have to be told apart, or if there
-// is no cubin.
+// that a GPU is told: instructions, constants and their names, registers, static and local memory,
+// limits of a launch, parameters. Template arguments are part of a kernel's name, so two
+// instantiations of a template may have the same. "" if a cubin of the build has code in more than
+// one section, as with several kernels, where equal parts in another order would have to be told
+// apart, or if there is no cubin.
 std::string machine_code_identity(std::string_view binary);
 
 }  // namespace mgtune

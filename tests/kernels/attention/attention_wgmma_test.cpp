@@ -167,7 +167,7 @@ TEST(AttentionWgmma, PackedSequencesDoNotMeet) {
 }
 
 // 32 queries of 4 heads fill a tile of 128 rows. Packed, 64 sequences need 4 waves instead of 16;
-// two sequences need one instead of one.
+// two sequences need one wave either way.
 TEST(AttentionWgmma, TheLadderPacksWhereThatSavesWaves) {
   const auto first = [](int batch, int seq_q) {
     const std::string words = "batch=" + std::to_string(batch) + ",seq_q=" + std::to_string(seq_q) +

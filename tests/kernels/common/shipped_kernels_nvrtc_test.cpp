@@ -183,7 +183,7 @@ const std::map<std::string, std::vector<std::string>>& more_problems() {
   return kProblems;
 }
 
-// Variants that no ladder has yet: they have not been timed. Each at a problem that admits it.
+// Variants of kinds that no ladder or only one rung has. Each at a problem that admits it.
 struct Untimed {
   const char *op, *variant, *problem;
 };

@@ -26,6 +26,7 @@ using testing::IsEmpty;
 constexpr char kDefault[] = "row THREADS_PER_ROW=32 ROWS_PER_BLOCK=4 VEC=1 KEEP=registers";
 constexpr char kFast[] = "row THREADS_PER_ROW=64 ROWS_PER_BLOCK=1 VEC=1 KEEP=registers";
 constexpr char kFaster[] = "row THREADS_PER_ROW=64 ROWS_PER_BLOCK=2 VEC=1 KEEP=registers";
+constexpr char kSameAsFaster[] = "row THREADS_PER_ROW=64 ROWS_PER_BLOCK=4 VEC=1 KEEP=registers";
 
 class FinalTest : public StoreTest {
  protected:
@@ -201,6 +202,20 @@ TEST_F(FinalTest, WhoCrashesItIsExpelledAndTheOthersDecide) {
   EXPECT_THAT(expelled_[0].message, HasSubstr("Segmentation fault"));
   EXPECT_EQ(store_.finals()->front().final.finalists.size(), 2U);
   EXPECT_THAT(shared().summary.skipped, IsEmpty());
+}
+
+TEST_F(FinalTest, ThoseWithTheCodeOfACulpritGoWithIt) {
+  device_.id = "GPU-1 final: crash at ROWS_PER_BLOCK=2";
+  std::vector<OutcomeRecord> contenders = three();
+  contenders.push_back(contender(kSameAsFaster, 96));
+  contenders.back().measurement->note = "as " + std::string(kFaster) + ", which has the same code";
+  const std::optional<Pick> pick = hold(contenders);
+  ASSERT_TRUE(pick.has_value());
+  EXPECT_EQ(pick->winner.variant, kFast);
+  ASSERT_EQ(expelled_.size(), 2U);
+  EXPECT_EQ(expelled_[0].variant, kFaster);
+  EXPECT_EQ(expelled_[1].variant, kSameAsFaster);
+  EXPECT_EQ(expelled_[1].outcome, Outcome::crashed);
 }
 
 TEST_F(FinalTest, WhoCannotBeLaunchedInItIsExpelled) {

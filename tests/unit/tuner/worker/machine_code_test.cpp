@@ -58,6 +58,25 @@ TEST_F(MachineCodeIdentityTest, HasAllButTheNameOfTheKernel) {
   EXPECT_NE(one, of("add<4, 1, 128>", "sm_80"));
 }
 
+// A program sets constants by their names, so these decide what the same instructions compute.
+TEST_F(MachineCodeIdentityTest, HasTheNamesOfConstants) {
+  const auto identity = [this](const std::string& first, const std::string& second) {
+    const SourceTree sources = {
+        "kernels/test",
+        {{"sub.cu",
+          "__constant__ float " + first + "[64], " + second +
+              "[64];\n"
+              "template <int UNUSED> __global__ void sub(float* y) {\n  y[threadIdx.x] = " +
+              first + "[threadIdx.x] - 2 * " + second + "[threadIdx.x];\n}"}}};
+    compiler_ = make_nvrtc_compiler("sm_90").value();
+    return machine_code_identity(
+        compiler_->compile({&sources, "sub.cu", {"sub<1>"}, "sm_90"}).value().binary);
+  };
+  EXPECT_NE(identity("a", "b"), "");
+  EXPECT_EQ(identity("a", "b"), identity("a", "b"));
+  EXPECT_NE(identity("a", "b"), identity("b", "a"));
+}
+
 TEST_F(MachineCodeIdentityTest, OfAListDependsOnItsOrder) {
   const std::string a = binary_of({"add<4, 1, 128>"}), b = binary_of({"add<8, 1, 128>"});
   const std::string same = binary_of({"add<4, 2, 128>"});
