@@ -300,6 +300,7 @@ Status ProblemSweep::take_build(const WorkReply& reply) {
 // all are compared with, so it is measured itself.
 Status ProblemSweep::make_ready(VariantState state) {
   if (is_default(state)) {
+    same_code_.announce(state);
     ready_.push_front(std::move(state));
     return {};
   }

@@ -167,6 +167,10 @@ void SameCode::read_recalled(const VariantState& state) {
   }
 }
 
+void SameCode::announce(const VariantState& state) {
+  groups_.try_emplace(group_of(state.code, state.build, state.launches));
+}
+
 std::optional<VariantState> SameCode::take_over(VariantState state) {
   read_recalled(state);
   const auto [found, is_first] =

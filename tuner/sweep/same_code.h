@@ -41,6 +41,10 @@ class SameCode {
 
   explicit SameCode(ReadCode read_code) : read_code_(std::move(read_code)) {}
 
+  // `state` has a build and is measured whatever others have. Those with the same code that come
+  // later wait for its result.
+  void announce(const VariantState& state);
+
   // `state` has a build and needs measuring. If a variant with the same code has a result, the
   // state comes back with it and needs nothing. If one is on its way to a result, this one is kept
   // until then: nullopt. Otherwise it comes back as it is.

@@ -162,6 +162,21 @@ TEST(SameCode, OneWaitsForTheOtherThatIsMeasured) {
   EXPECT_EQ(same.kept(), 0U);
 }
 
+TEST(SameCode, OthersWaitForTheOneThatIsMeasuredItself) {
+  SameCode same([](const BuildRecord&) { return ""; });
+  VariantState standard = variant_with("default", "code");
+  same.announce(standard);
+  EXPECT_FALSE(same.take_over(variant_with("a", "code")).has_value());
+  EXPECT_TRUE(same.take_over(variant_with("b", "other code")).has_value());
+  standard.need = VariantState::Need::nothing;
+  standard.outcome = Outcome::ok;
+  standard.measurement.emplace();
+  const std::vector<VariantState> others = same.add_result(standard);
+  ASSERT_EQ(others.size(), 1U);
+  EXPECT_EQ(others[0].variant, "a");
+  EXPECT_EQ(measured_variant(others[0].measurement->note), "default");
+}
+
 TEST(SameCode, ABuildWhoseCodeIsNotKnownIsComparedByItsBytes) {
   SameCode same([](const BuildRecord&) { return ""; });
   EXPECT_TRUE(same.take_over(variant_with("a", "")).has_value());
