@@ -87,7 +87,7 @@ TEST_F(CliExplain, PrintsNoTimeOfAProblemThatWasNotMeasured) {
 // From recorded results to the way through the tree.
 TEST_F(CliExplain, RulesBesideTheDatabaseServeProblemsThatNobodyTuned) {
   MgtuneProgram::Words words = {"import", "--db", path_};
-  const std::string folder = source_path("results/h200/recorded/rules/rmsnorm.backward/fit");
+  const std::string folder = source_path("results/h200/recorded/rules/rmsnorm.backward/held_out");
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     words.push_back(entry.path().string());
   }
@@ -96,14 +96,14 @@ TEST_F(CliExplain, RulesBesideTheDatabaseServeProblemsThatNobodyTuned) {
   const Ended at = mgtune_.run({"explain", "rmsnorm.backward", "--gpu", "H200", "--db", path_,
                                 "--problem", "rows=30,hidden=6144,T=bf16,dw=true"});
   ASSERT_EQ(at.exit_code, 0) << at.err;
-  EXPECT_THAT(at.out, HasSubstr("chosen    rules: rules of NVIDIA H200, fitted to 100 problems"));
+  EXPECT_THAT(at.out, HasSubstr("chosen    rules: rules of NVIDIA H200, fitted to 42 problems"));
   EXPECT_THAT(at.out, ContainsRegex("rule      .* against [0-9]+\\): (yes|no)\n"));
   EXPECT_THAT(at.out, HasSubstr("each with rules that were fitted without it"));
   EXPECT_THAT(at.out, HasSubstr("improve   sweep this problem"));
   const Ended large = mgtune_.run({"explain", "rmsnorm.backward", "--gpu", "H200", "--db", path_,
                                    "--problem", "rows=30000,hidden=6144,T=bf16,dw=true"});
   EXPECT_THAT(large.out, HasSubstr("chosen    default ladder: a default of the operator, to which "
-                                   "rules of NVIDIA H200, fitted to 100 problems, leave the "
+                                   "rules of NVIDIA H200, fitted to 42 problems, leave the "
                                    "choice"));
   EXPECT_THAT(large.out, ContainsRegex("rule      .* against [0-9]+\\): (yes|no)\n"));
 }
