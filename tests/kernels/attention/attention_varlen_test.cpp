@@ -141,5 +141,19 @@ TEST(AttentionVarlenLadder, ServesEveryHeadDimension) {
   }
 }
 
+// One long sequence would be the last to end, and its tiles take longer if they are packed.
+TEST(AttentionVarlenLadder, PacksShortQueriesOfSequencesOfSimilarLengths) {
+  const OperatorCheck check("attention.varlen");
+  const auto first = [&](int tokens_k) {
+    return check.first_of_ladder(
+        "sequences=64,tokens_q=2000,max_q=32,max_k=1000,heads=32,"
+        "kv_heads=8,head_dim=128,causal=true,T=bf16,tokens_k=" +
+            std::to_string(tokens_k),
+        kH200);
+  };
+  EXPECT_THAT(first(32000), ::testing::EndsWith("PACK_GQA=true"));
+  EXPECT_THAT(first(31999), ::testing::EndsWith("PACK_GQA=false"));
+}
+
 }  // namespace
 }  // namespace mgtune

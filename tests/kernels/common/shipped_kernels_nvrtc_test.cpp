@@ -73,7 +73,10 @@ const std::vector<std::string> kMorePrefill = {
     "batch=1,seq_q=9,seq_k=9,heads=1,kv_heads=1,head_dim=256,causal=true,windowed=true,capped=true",
     "batch=1,seq_q=9,seq_k=9,heads=1,kv_heads=1,head_dim=64,windowed=true",
     "batch=1,seq_q=300,seq_k=300,heads=1,kv_heads=1,head_dim=192,value_dim=128,causal=true,"
-    "lse=true"};
+    "lse=true",
+    "batch=64,seq_q=32,seq_k=999,heads=32,kv_heads=8,head_dim=64,lse=true",
+    "batch=64,seq_q=32,seq_k=999,heads=32,kv_heads=8,head_dim=96",
+    "batch=64,seq_q=32,seq_k=999,heads=32,kv_heads=8,head_dim=128,causal=true"};
 const std::vector<std::string> kMoreAttentionBackward = {
     "batch=1,seq_q=9,seq_k=9,heads=2,kv_heads=1,head_dim=128,causal=true",
     "batch=1,seq_q=9,seq_k=9,heads=2,kv_heads=1,head_dim=64"};
@@ -84,7 +87,9 @@ const std::vector<std::string> kMoreVarlen = {
     "sequences=2,tokens_q=300,max_q=200,heads=1,kv_heads=1,head_dim=96",
     "sequences=2,tokens_q=300,max_q=200,heads=1,kv_heads=1,head_dim=192,value_dim=128",
     "sequences=2,tokens_q=9,max_q=9,heads=1,kv_heads=1,head_dim=96,causal=true,windowed=true",
-    "sequences=2,tokens_q=9,max_q=9,heads=1,kv_heads=1,head_dim=256,capped=true"};
+    "sequences=2,tokens_q=9,max_q=9,heads=1,kv_heads=1,head_dim=256,capped=true",
+    "sequences=64,tokens_q=2000,tokens_k=60000,max_q=32,max_k=999,heads=32,kv_heads=8,"
+    "head_dim=128,causal=true"};
 const std::vector<std::string> kMoreDecode = {
     "batch=1,q_len=1,kv_len=99,heads=1,kv_heads=1,head_dim=64,lse=true",
     "batch=1,q_len=5,kv_len=99,heads=8,kv_heads=1,head_dim=128,causal=true,paged=true",
