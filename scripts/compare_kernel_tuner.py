@@ -9,8 +9,7 @@ Both tune the kernel of tests/families/convolution, 4096 x 4096 with a filter of
 (examples/cuda/convolution_streams.py of github.com/KernelTuner/kernel_tuner): blocks of 16 to 128 by 1 to 32 threads, of which each
 computes 1, 2 or 4 by 1 or 2 elements. The loops over the filter are unrolled, so a compilation takes 0.2 to 6 s of a core. Kernel Tuner compiles
 and measures one configuration after the other, so its rate does not depend on how many there are: it gets a random sample of them (--sample), in which each pair of
-tile sizes has its share. The compile time depends most on these, so the mean over 40 configurations has a standard error of about 6 %, and would have one of about 14 % if
-all were drawn alike. Kernel Tuner does not compare results with a reference; mgtune does, for each variant. mgtune evaluates all of them, from an empty store and an empty
+tile sizes has its share. The compile time depends most on these, so the mean over such a sample varies less than over one that is drawn alike. Kernel Tuner does not compare results with a reference; mgtune does, for each variant. mgtune evaluates all of them, from an empty store and an empty
 cache of builds. Kernel Tuner runs through CuPy, whose cache is empty too. The agreement is the rank correlation (Spearman) of the times of the configurations that
 both have measured. Needs the packages kernel_tuner, cupy and scipy.
 

@@ -4,12 +4,11 @@
   PYTHONPATH=scripts MGTUNE_LIBRARY=build/libmgruntime.so.0 MGTUNE_DB=results.db \\
       python3 bench_norm.py out.json --extra mgtune_for_peers:implementations
 
-implementations() returns {name of the operation: {"mgtune": callable}}. The script calls one with a set of buffers `t`: T rows, H columns,
-K columns of x where the
-operation is a product, dtype "bf16", "fp16" or "fp32", eps, stream() (a CUstream as an integer, or an object with .cuda_stream), and contiguous tensors with
-data_ptr() at the attributes that OPERATIONS names. The call fills the outputs in place and returns None. It only enqueues launches on that
-stream, so it can be captured into a graph. Plans and workspace are made by callable.prepare(sets), or by a first call that is not captured.
-The tensors of a set must stay where they are.
+implementations() returns {name of the operation: {"mgtune": callable}}. The script calls one with a set of buffers `t`: T rows, H columns, K
+columns of x if the operation is a product, dtype "bf16", "fp16" or "fp32", eps, stream() (a CUstream as an integer, or an object with
+.cuda_stream), and contiguous tensors with data_ptr() at the attributes that OPERATIONS names. The call fills the outputs in place and returns
+None. It only enqueues launches on that stream, so it can be captured into a graph. Plans and workspace are made by callable.prepare(sets), or
+by a first call that is not captured. The tensors of a set must stay where they are.
 
 attention(torch) returns a list of one object, which scripts that time attention call: prefill(q, k, v, causal), varlen(q, k, v, cu_seqlens,
 longest, causal), decode(q, k, v) and fwdbwd(q, k, v, do, causal). The tensors are torch's, (batch, rows, heads, head_dim) or (tokens, heads,

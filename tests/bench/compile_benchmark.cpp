@@ -22,7 +22,6 @@
 #include <new>
 #include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "compile/compile_pool.h"
@@ -30,6 +29,7 @@
 #include "compiler/compiler.h"
 #include "family/catalog.h"
 #include "space/space.h"
+#include "system/cores.h"
 #include "system/file_system.h"
 #include "tests/helpers/operators/golden_operators.h"
 #include "tests/helpers/test_folder.h"
@@ -183,13 +183,13 @@ void CompileBackward(benchmark::State& state) {
   compile_variants(state, variants_of("rmsnorm.backward"));
 }
 
-// 1, 2, 4, ... and as many as the machine has CPUs.
+// 1, 2, 4, ... and as many as there are cores that this process may use.
 void declare(const char* name, void (*body)(benchmark::State&)) {
-  const unsigned cpus = std::max(1U, std::thread::hardware_concurrency());
+  const std::size_t cores = own_core_count();
   benchmark::internal::Benchmark* const one = benchmark::RegisterBenchmark(name, body);
   one->UseRealTime()->Iterations(1)->Unit(benchmark::kMillisecond);
-  for (unsigned processes = 1; processes < cpus; processes *= 2) one->Arg(processes);
-  one->Arg(cpus);
+  for (unsigned processes = 1; processes < cores; processes *= 2) one->Arg(processes);
+  one->Arg(static_cast<std::int64_t>(cores));
 }
 
 }  // namespace

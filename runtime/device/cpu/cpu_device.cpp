@@ -15,7 +15,6 @@
 #include <memory>
 #include <mutex>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -25,6 +24,7 @@
 #include "device_memory.h"
 #include "fault_handler.h"
 #include "kernel_library.h"
+#include "system/cores.h"
 #include "system/temporary_folder.h"
 #include "tensor_map.h"
 #include "worker_pool.h"
@@ -216,7 +216,7 @@ Status open_cpu_device(std::unique_ptr<Device>* device) {
   MGTUNE_ASSIGN(TemporaryFolder folder, TemporaryFolder::create());
   static std::once_flag installed;
   std::call_once(installed, [] { install_fault_handlers(memory_of_process()); });
-  const unsigned workers = std::clamp(std::thread::hardware_concurrency(), 1U, kMaxWorkers);
+  const auto workers = static_cast<unsigned>(std::min<std::size_t>(own_core_count(), kMaxWorkers));
   *device = std::make_unique<CpuDevice>(std::move(folder), workers, deadline_s);
   return Status();
 }

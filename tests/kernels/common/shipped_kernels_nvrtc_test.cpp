@@ -189,10 +189,10 @@ const std::map<std::string, std::vector<std::string>>& more_problems() {
 }
 
 // Variants of kinds that no ladder or only one rung has. Each at a problem that admits it.
-struct Untimed {
+struct NamedVariant {
   const char *op, *variant, *problem;
 };
-constexpr Untimed kUntimed[] = {
+constexpr NamedVariant kBesideLadders[] = {
     {"attention.prefill",
      "wgmma CONSUMERS=3 BLOCK_N=128 STAGES=2 Q_STAGES=2 PINGPONG=true SCHEDULE=dynamic "
      "HEADS_AT_ONCE=16 EXP_POLY=2 PACK_GQA=false",
@@ -309,14 +309,14 @@ void add_sample(const std::vector<Problem>& problems, const Target& target, std:
   }
 }
 
-void add_untimed(const Operator& op, const Target& target, Kernels& kernels) {
-  for (const Untimed& untimed : kUntimed) {
-    if (op.full_name() != untimed.op || target.arch != std::string_view("sm_90a")) continue;
-    const auto variant = parse_variant(op, untimed.variant);
+void add_beside_ladders(const Operator& op, const Target& target, Kernels& kernels) {
+  for (const NamedVariant& named : kBesideLadders) {
+    if (op.full_name() != named.op || target.arch != std::string_view("sm_90a")) continue;
+    const auto variant = parse_variant(op, named.variant);
     ASSERT_TRUE(variant.ok()) << variant.status().message();
-    const auto problem = bind_problem(op, parse_assignments(untimed.problem).value());
+    const auto problem = bind_problem(op, parse_assignments(named.problem).value());
     ASSERT_TRUE(problem.ok()) << problem.status().message();
-    ASSERT_TRUE(Space(*problem, target.limits).admits(*variant)) << untimed.variant;
+    ASSERT_TRUE(Space(*problem, target.limits).admits(*variant)) << named.variant;
     add(*problem, *variant, target, kernels);
   }
 }
@@ -341,7 +341,7 @@ TEST_P(ShippedKernels, Compile) {
       Kernels kernels;
       add_ladder(*op, problems, target, kernels);
       add_sample(problems, target, target.is_in_short_lane ? 4 : 1, kernels);
-      add_untimed(*op, target, kernels);
+      add_beside_ladders(*op, target, kernels);
       for (const auto& [place, names] : kernels) {
         const auto& [arch, source] = place;
         const auto compiler = make_nvrtc_compiler(arch);
