@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 
 #include <array>
+#include <chrono>
 #include <string_view>
 #include <utility>
 
@@ -49,7 +50,13 @@ class CompileWorker {
     BuildRecord& record = reply.build.emplace();
     if (request.device != device_.id) return internal_error("no device " + request.device);
     MGTUNE_ASSIGN(const WorkItem item, bind_request(catalog_, request, request.variant));
+    const std::int64_t compiled = builder_.compiled();
+    const auto begin = std::chrono::steady_clock::now();
     const Result<Build> build = build_item(builder_, item, device_, record);
+    if (builder_.compiled() > compiled) {
+      reply.compile_seconds =
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    }
     if (build.ok()) reply.code = machine_code_identity(build->binary);
     reply.not_cached = builder_.kept().message();
     return build.status();

@@ -287,6 +287,9 @@ std::set<std::int64_t> ProblemSweep::awaited_builds() const {
 Status ProblemSweep::take_build(const WorkReply& reply) {
   auto compiled = compiling_.extract(reply.id);
   if (compiled.empty() || discards(reply)) return {};
+  if (reply.compile_seconds.has_value()) {
+    proposals_.report_compiled(compiled.mapped().front().point, *reply.compile_seconds);
+  }
   for (VariantState& state : compiled.mapped()) {
     MGTUNE_TRY(results_.add_build(state, reply));
     if (state.contends() && contenders_.has(state.variant)) continue;  // a finalist

@@ -14,6 +14,15 @@ namespace {
 // 10^15 points.
 constexpr std::uint64_t kMaxLooked = std::uint64_t{1} << 26U;
 
+// CompileOrder looks at all variants that are left for each that it gives.
+constexpr std::uint64_t kMostOrdered = 8192;
+
+bool visits_all(const SweepShared& shared, const PlannedProblem& planned) {
+  return shared.options.strategy == "exhaustive" && !shared.options.target.has_value() &&
+         !max_evaluations(shared.options, planned).has_value() && planned.counted &&
+         planned.admissible <= kMostOrdered;
+}
+
 }  // namespace
 
 Result<Proposals> Proposals::make(const SweepShared& shared, const PlannedProblem& planned,
@@ -24,6 +33,7 @@ Result<Proposals> Proposals::make(const SweepShared& shared, const PlannedProble
   MGTUNE_ASSIGN(auto search, make_search(shared.options.strategy, planned.visited(),
                                          shared.options.seed, {}, limit, ranked));
   Proposals proposals(*planned.problem.op, std::move(limit), std::move(search));
+  if (visits_all(shared, planned)) proposals.order_.emplace(shared.pool.size());
   proposals.awaits_warm_start_ = starts_warm(shared.options.strategy);
   return proposals;
 }
@@ -57,7 +67,7 @@ std::optional<Variant> Proposals::next(
       thought_->start(long_work);
       return std::nullopt;
     }
-    std::optional<Variant> variant = search_->next();
+    std::optional<Variant> variant = next_of_search(deadline);
     if (!variant.has_value()) {
       exhausted_ = limit_->end() != WalkLimit::End::stopped;
       if (limit_->end() == WalkLimit::End::steps) looked_in_vain_ = limit_->steps();
@@ -67,6 +77,22 @@ std::optional<Variant> Proposals::next(
     if (!excludes(variant_text(*op_, *variant))) return variant;
   }
   return std::nullopt;
+}
+
+std::optional<Variant> Proposals::next_of_search(
+    std::optional<std::chrono::steady_clock::time_point> deadline) {
+  if (!order_.has_value() || search_->is_at_start()) return search_->next();
+  while (std::optional<Variant> variant = search_->next()) order_->add(*std::move(variant));
+  std::optional<double> seconds_left;
+  if (deadline.has_value()) {
+    seconds_left =
+        std::chrono::duration<double>(*deadline - std::chrono::steady_clock::now()).count();
+  }
+  return order_->next(seconds_left);
+}
+
+void Proposals::report_compiled(const Variant& variant, double seconds) {
+  if (order_.has_value()) order_->report(variant, seconds);
 }
 
 void Proposals::take_thought() {

@@ -1,6 +1,7 @@
 // Proposals: which variant of a problem a sweep evaluates next. First come those that --retry
 // wants, behind the default if that has no result yet. Then come those that the search proposes,
-// without those whose results are known.
+// without those whose results are known. An exhaustive search that has no limit but the time
+// proposes all variants, and CompileOrder puts them in order.
 //
 // What takes a search long it does on a thread of its own (Search::long_work), so that the loop of
 // the sweep serves the workers meanwhile. Results that are reported then reach the search when that
@@ -19,6 +20,7 @@
 
 #include "search/search.h"
 #include "sweep/background_work.h"
+#include "sweep/compile_order.h"
 #include "sweep/planned_problem.h"
 #include "sweep/sweep_shared.h"
 
@@ -63,6 +65,8 @@ class Proposals {
   void join(WaitSet& waiting) const;  // adds what take_thought() waits for
 
   void report(const Evaluation& evaluation);  // to the search
+  // How long a compiler took for the variant.
+  void report_compiled(const Variant& variant, double seconds);
   // mgtune::is_reached(). False while is_thinking(): nobody can ask the search.
   bool is_reached(double target) const;
 
@@ -83,9 +87,13 @@ class Proposals {
       : op_(&op), limit_(std::move(limit)), search_(std::move(search)) {}
 
  private:
+  std::optional<Variant> next_of_search(
+      std::optional<std::chrono::steady_clock::time_point> deadline);
+
   const Operator* op_;
   std::shared_ptr<WalkLimit> limit_;  // of the search
   std::unique_ptr<Search> search_;
+  std::optional<CompileOrder> order_;  // of what the search proposes after its start
   std::set<std::string> excluded_;
   std::deque<Variant> retried_;
   bool lacks_default_ = false;  // the search proposes the default first

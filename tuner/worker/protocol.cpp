@@ -128,6 +128,7 @@ std::string encode(const WorkReply& reply) {
   };
   add("build", reply.build);
   if (!reply.code.empty()) json["code"] = reply.code;
+  if (reply.compile_seconds) json["compile_seconds"] = number_or_word(*reply.compile_seconds);
   if (!reply.not_cached.empty()) json["not_cached"] = reply.not_cached;
   add("check", reply.check);
   add("measurement", reply.measurement);
@@ -185,6 +186,9 @@ Result<WorkReply> decode_reply(const std::string& text) {
     reader.read_word("outcome", reply.outcome, outcome_from_string, "outcome");
     reader.read_optional("build", reply.build);
     if (reader.has("code")) reader.read("code", reply.code);
+    if (reader.has("compile_seconds")) {
+      reader.read("compile_seconds", reply.compile_seconds.emplace());
+    }
     if (reader.has("not_cached")) reader.read("not_cached", reply.not_cached);
     reader.read_optional("check", reply.check);
     reader.read_optional("measurement", reply.measurement);

@@ -148,7 +148,8 @@ struct WorkReply {
   StatusCode failure = StatusCode::ok;
   Outcome outcome = Outcome::ok;  // of done, like all fields below
   std::optional<BuildRecord> build;
-  std::string code;        // of a build: machine_code_identity()
+  std::string code;                       // of a build: machine_code_identity()
+  std::optional<double> compile_seconds;  // of a build that a compiler made, not the cache
   std::string not_cached;  // why the build could not be kept in the cache; "" if it was
   std::optional<CheckRecord> check;
   std::optional<MeasurementRecord> measurement;

@@ -47,6 +47,7 @@ WorkReply reply() {
   reply.message = "line one\nline two";
   reply.build = BuildRecord{{32, 0, 128}, "key", "sha", "cpu", "warning", Outcome::unsupported};
   reply.code = "12ab";
+  reply.compile_seconds = 0.75;
   reply.not_cached = "No space left on device";
   reply.check = CheckRecord{Outcome::ok, "", 1e-7, 2e-6};
   MeasurementRecord measurement;
@@ -194,6 +195,7 @@ TEST(Protocol, RepliesSurviveTheWire) {
   EXPECT_EQ(decoded->seconds->check, 0.5);
   EXPECT_EQ(decoded->seconds->measure, 1.5);
   EXPECT_EQ(decoded->seconds->all, 2.5);
+  EXPECT_EQ(decoded->compile_seconds, 0.75);
   EXPECT_EQ(encode(*decoded), line);
 }
 
