@@ -38,21 +38,22 @@ TEST(GemmWgmmaStream, EqualsTheReference) {
         "m=3,n=72,k=200,x_stride=208,w_stride=216,residual_stride=80,y_stride=88" + silu,
         "m=16,n=136,k=2056" + silu, "m=5,n=1200,k=136" + silu}},
       {weights_stream(32, 2, 128, early), {"m=17,n=264,k=520,T=f16", "m=32,n=24,k=1032,T=f16"}},
+      {weights_stream(16, 1, 128, "RING=108 WHOLE=false PDL=true"), {"m=7,n=392,k=1160,T=bf16"}},
       {weights_stream(48, 1, 128, alone), {"m=41,n=200,k=328,gelu=true,T=bf16"}},
       {weights_stream(64, 4, 64, early), {"m=50,n=520,k=392,relu=true,residual=true,T=bf16"}},
   });
 }
 
-// Tiles that no instruction of 64 rows divides; blocks with several tiles; fewer tiles than blocks;
-// a warpgroup without rows; slabs behind the end of k.
+// Tiles that no instruction of 64 rows divides; blocks with several tiles; a block with fewer tiles
+// than the others; warpgroups without rows; slabs behind the end of k.
 TEST(GemmWgmmaStream, WholeTilesEqualTheReference) {
   const std::string whole = "RING=216 WHOLE=true PDL=";
   hopper_gemm_check().expect_right({
-      {weights_stream(16, 1, 64, whole + "false"),
-       {"m=3,n=1000,k=200,x_stride=208,w_stride=216,y_stride=1008,gelu=true,bias=true,T=bf16",
+      {weights_stream(16, 2, 64, whole + "false"),
+       {"m=3,n=840,k=200,x_stride=208,w_stride=216,y_stride=848,gelu=true,bias=true,T=bf16",
         "m=16,n=2504,k=1032,gelu=true,bias=true,T=bf16"}},
-      {weights_stream(16, 2, 128, whole + "true"),
-       {"m=1,n=520,k=328,residual=true,T=f16", "m=9,n=1016,k=136,residual=true,T=f16"}},
+      {weights_stream(16, 2, 128, whole + "true"), {"m=9,n=1016,k=136,residual=true,T=f16"}},
+      {weights_stream(16, 4, 128, whole + "true"), {"m=1,n=800,k=328,residual=true,T=f16"}},
   });
 }
 
@@ -67,6 +68,10 @@ TEST(GemmWgmmaStream, ServesFewRowsOnHopperAlone) {
                 testing::StartsWith("wgmma_stream ROWS=" + std::to_string(rows) + " "));
   }
   EXPECT_THAT(first(65, kH200), testing::StartsWith("wgmma "));
+  EXPECT_THAT(first(1, kH200), testing::HasSubstr("WHOLE=false"));
+  EXPECT_THAT(hopper_gemm_check().first_of_ladder("m=1,n=14336,k=4096,T=bf16", kH200),
+              testing::HasSubstr("WHOLE=true"))
+      << "its tiles have 112 rows";
   EXPECT_THAT(first(1, kA100), testing::StartsWith("stream "));
   EXPECT_THAT(first(1, kL4), testing::StartsWith("stream "));
 }

@@ -27,6 +27,8 @@ TEST(SwigluGateUpStream, EqualsTheReference) {
         "m=3,n=72,k=200,x_stride=208,gate_w_stride=216,up_w_stride=224,gate=true,up=true,"
         "gate_stride=80,up_stride=88,h_stride=96,T=bf16",
         "m=16,n=136,k=2056,gate=true,up=true,T=bf16", "m=5,n=1200,k=136,gate=true,up=true,T=bf16"}},
+      {"wgmma_stream ROWS=16 CONSUMERS=1 BLOCK_K=128 RING=108 WHOLE=false BLOCKS_PER_SM=1 PDL=true",
+       {"m=7,n=392,k=1160,T=bf16"}},
       {"wgmma_stream ROWS=64 CONSUMERS=2 BLOCK_K=64 RING=216 WHOLE=false BLOCKS_PER_SM=1 PDL=true",
        {"m=50,n=264,k=520,T=f16"}},
       {"wgmma_stream ROWS=16 CONSUMERS=2 BLOCK_K=128 RING=216 WHOLE=true BLOCKS_PER_SM=1 PDL=true",
