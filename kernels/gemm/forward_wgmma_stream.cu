@@ -19,7 +19,7 @@
 //            CONSUMERS   The rows of w in a tile, 64 for each. More rows read x less often; fewer
 //                        rows have fewer sums to add up.
 //            BLOCK_K     The columns of a slab. Longer slabs need fewer barriers: with tiles of 64
-//                        rows, 128 columns are read up to 5 % faster than 64. Shorter ones leave
+//                        rows, 128 columns are read 1 to 3 % faster than 64. Shorter ones leave
 //                        less of the ring unused.
 //            RING        The KiB of the ring, which are also the bytes in flight of a block.
 //            WHOLE       Equal tiles that no two blocks share: no sums are exchanged, 1 us less at
