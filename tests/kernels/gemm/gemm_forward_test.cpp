@@ -112,7 +112,8 @@ TEST(GemmForwardLadder, ChoosesTilesThatFillTheWaves) {
   const auto design = [](const char* words) { return gemm_check().first_of_ladder(words, kH200); };
   EXPECT_THAT(design("m=512,n=512,k=3584,T=bf16"),
               AllOf(HasSubstr("CONSUMERS=1 BLOCK_N=64 "), HasSubstr("CLUSTER_K=2")));
-  EXPECT_THAT(design("m=512,n=1024,k=8192,T=bf16"), HasSubstr("CONSUMERS=1 BLOCK_N=64 "));
+  EXPECT_THAT(design("m=512,n=1024,k=8192,T=bf16"),
+              AllOf(HasSubstr("CONSUMERS=2 BLOCK_N=64 "), HasSubstr("CLUSTER_K=2")));
   EXPECT_THAT(design("m=512,n=3584,k=18944,T=bf16"), HasSubstr("CONSUMERS=2 BLOCK_N=112 "));
   EXPECT_THAT(design("m=512,n=28672,k=8192,T=bf16"), HasSubstr("CONSUMERS=2 BLOCK_N=176 "));
   EXPECT_THAT(design("m=8192,n=4096,k=14336,T=bf16"), HasSubstr("CONSUMERS=2 BLOCK_N=256 "));

@@ -77,9 +77,15 @@ TEST(GemmLadder, LetsTwoBlocksShareTheKOfFewTiles) {
               testing::AllOf(testing::HasSubstr("BLOCK_N=32"), testing::HasSubstr("CLUSTER_K=2")));
   for (const std::int64_t k : {4096, 8192}) {
     EXPECT_THAT(first_tile(product_problem("gemm.forward", 512, 1024, k), kH200),
-                testing::AllOf(testing::HasSubstr("BLOCK_N=64"), testing::HasSubstr("CLUSTER_K=1"),
-                               testing::HasSubstr("STREAM_K=false")));
+                testing::StartsWith("wgmma CONSUMERS=2 BLOCK_N=64 BLOCK_K=64 STAGES=7 CLUSTER=1 "
+                                    "CLUSTER_K=2 "));
   }
+}
+
+// 160 tiles of 64 x 64 would take two waves.
+TEST(GemmLadder, HasTilesBetweenThoseOf64AndOf128Columns) {
+  EXPECT_THAT(first_tile(product_problem("gemm.forward", 512, 1280, 5120), kH200),
+              testing::StartsWith("wgmma CONSUMERS=1 BLOCK_N=96 "));
 }
 
 TEST(GemmLadder, SharesTheLastWaveOfGateUpWhereItIsNearlyEmpty) {
