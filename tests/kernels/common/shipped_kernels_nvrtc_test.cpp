@@ -105,6 +105,8 @@ const std::vector<std::string> kMoreGemm = {"m=1,n=1024,k=4096,relu=true,bias=tr
                                             "m=300,n=1024,k=256,relu=true,residual=true",
                                             "m=300,n=4096,k=4096,gelu=true,residual=true",
                                             "m=16,n=1024,k=1024,silu=true",
+                                            "m=512,n=832,k=4096,bias=true",
+                                            "m=512,n=1280,k=5120",
                                             "m=40,n=1024,k=1024,bias=true",
                                             "m=4096,n=28672,k=4096",
                                             "m=8192,n=8192,k=1024,relu=true",
