@@ -7,6 +7,7 @@
   scripts/compare_gemm.py --variants FILE ...                                   other variants: {"name": ["forward", "DESIGN", {"PARAMETER": value}]},
                                                                                 or those of a file that an earlier run wrote; of the design
                                                                                 "all" the defaults of every design
+  scripts/compare_gemm.py --cells large --products 1280,5120 --rows 512          other products than those of the models
 
 Without --variants, `mgtune` is what a program runs without a tuned table, and each design runs its first default that fits. The cells are the products of the
 models of configs/shapes with at least 7 billion parameters: `large` are all projections with 512 to 8192 rows and two squares, `small` those
@@ -59,17 +60,19 @@ def shapes():
     return list(dict.fromkeys(projections)), list(dict.fromkeys(gates))
 
 
-def cases(cells):
+def cases(words):
     """(cell, operator, m, n, k)"""
-    projections, gates = shapes()
-    for cell in cells:
+    projections, gates = (words.products, words.products) if words.products else shapes()
+    small, large, wide = (words.rows,) * 3 if words.rows else (SMALL_ROWS, (512, 2048, 8192), (2048, 8192))
+    for cell in words.cells:
         if cell == "large":
-            yield from ((cell, "forward", size, size, size) for size in (4096, 8192))
-            yield from ((cell, "forward", m, n, k) for n, k in projections for m in (512, 2048, 8192))
+            if not words.products:
+                yield from ((cell, "forward", size, size, size) for size in (4096, 8192))
+            yield from ((cell, "forward", m, n, k) for n, k in projections for m in large)
         elif cell == "small":
-            yield from ((cell, "forward", m, n, k) for n, k in projections if 2 * n * k >= SMALLEST_STREAM for m in SMALL_ROWS)
+            yield from ((cell, "forward", m, n, k) for n, k in projections if 2 * n * k >= SMALLEST_STREAM for m in small)
         else:
-            rows = SMALL_ROWS if cell == "small_gate_up" else (2048, 8192)
+            rows = small if cell == "small_gate_up" else wide
             yield from ((cell, "gate_up", m, n, k) for n, k in gates for m in rows)
 
 
@@ -211,12 +214,12 @@ def clock_and_power():
         return {}
 
 
-def warm(library, variants, share, shares, cells):
+def warm(words, variants, share, shares):
     """Compiles this share of what measure() runs."""
     with tempfile.TemporaryDirectory() as folder:
-        runtime = GemmRuntime(pathlib.Path(folder), library, variants)
+        runtime = GemmRuntime(pathlib.Path(folder), words.library, variants)
         for name, variant in list(variants.items())[share::shares]:
-            for case in cases(cells):
+            for case in cases(words):
                 if case[1] == variant[0]:
                     try:
                         runtime.plan_case(name, *case[1:])
@@ -228,6 +231,8 @@ def measure(words, variants):
     start = time.monotonic()
     shares = max(1, min(12, os.cpu_count() or 1, len(variants)))
     command = [sys.executable, __file__, "--library", words.library, "--cells", *words.cells]
+    command += ["--products", *(f"{n},{k}" for n, k in words.products)] if words.products else []
+    command += ["--rows", *map(str, words.rows)] if words.rows else []
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         json.dump(variants, file)
         file.flush()
@@ -240,7 +245,7 @@ def measure(words, variants):
     document = {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "variants": variants, "rows": []}
     with tempfile.TemporaryDirectory() as folder:
         runtime = GemmRuntime(pathlib.Path(folder), words.library, variants)
-        for case in cases(words.cells):
+        for case in cases(words):
             if time.monotonic() - start > words.seconds:
                 print(f"stopped after {words.seconds:.0f} s, before {case}")
                 break
@@ -297,6 +302,9 @@ def main():
     parser.add_argument("--library", default="libmgruntime.so.0")
     parser.add_argument("--variants", type=pathlib.Path, metavar="FILE")
     parser.add_argument("--cells", nargs="+", choices=CELLS, default=list(CELLS), help="default: all")
+    parser.add_argument("--products", nargs="+", metavar="N,K", type=lambda text: tuple(map(int, text.split(","))),
+                        help="products with these numbers of columns, instead of those of the models and the squares")
+    parser.add_argument("--rows", nargs="+", type=int, metavar="M", help="these numbers of rows in all cells")
     parser.add_argument("--compile", action="store_true", help="time torch.compile too")
     parser.add_argument("--seconds", type=float, default=240, help="no further cell begins after this time (default: 240)")
     parser.add_argument("--read-gbps", type=float, help="the read bandwidth that mgtune calibrate measured, for the tables")
@@ -309,7 +317,7 @@ def main():
         variants = variants.get("variants", variants)
         if words.warm:
             share, shares = map(int, words.warm.split("/"))
-            return warm(words.library, variants, share, shares, words.cells)
+            return warm(words, variants, share, shares)
         measure(words, variants)
     print_tables(json.loads((words.table or words.output).read_text(encoding="utf-8")), words.read_gbps)
 

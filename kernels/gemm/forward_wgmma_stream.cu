@@ -24,9 +24,7 @@
 //            RING        The KiB of the ring, which are also the bytes in flight of a block.
 //            WHOLE       Equal tiles that no two blocks share: no sums are exchanged, 1 us less at
 //                        the end. Its tiles have at least 6 * ROWS rows, because each slab also
-//                        brings ROWS rows of x, and takes 400 clocks and more to wait for, multiply
-//                        and release however short it is. Tiles of 32 rows are read at 2,100 to
-//                        3,900 GB/s. Fewer rows of w per block are cut along k better.
+//                        brings ROWS rows of x. Fewer rows of w per block are cut along k better.
 //            BLOCKS_PER_SM  Two blocks hide each other's barriers.
 //            PDL         The grid starts while the grid before it ends, and brings its first
 //                        weights into L2. Two grids fit into an SM at a time if RING is at most

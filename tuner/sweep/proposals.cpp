@@ -82,7 +82,9 @@ std::optional<Variant> Proposals::next(
 std::optional<Variant> Proposals::next_of_search(
     std::optional<std::chrono::steady_clock::time_point> deadline) {
   if (!order_.has_value() || search_->is_at_start()) return search_->next();
-  while (std::optional<Variant> variant = search_->next()) order_->add(*std::move(variant));
+  while (std::optional<Variant> variant = search_->next()) {
+    if (!excludes(variant_text(*op_, *variant))) order_->add(*std::move(variant));
+  }
   std::optional<double> seconds_left;
   if (deadline.has_value()) {
     seconds_left =

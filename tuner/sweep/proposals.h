@@ -83,8 +83,9 @@ class Proposals {
   Proposals& operator=(Proposals&&) = delete;
 
   // For tests: with this search, which does not wait for a warm start.
-  Proposals(const Operator& op, std::shared_ptr<WalkLimit> limit, std::unique_ptr<Search> search)
-      : op_(&op), limit_(std::move(limit)), search_(std::move(search)) {}
+  Proposals(const Operator& op, std::shared_ptr<WalkLimit> limit, std::unique_ptr<Search> search,
+            std::optional<CompileOrder> order = {})
+      : op_(&op), limit_(std::move(limit)), search_(std::move(search)), order_(std::move(order)) {}
 
  private:
   std::optional<Variant> next_of_search(

@@ -108,5 +108,36 @@ TEST_F(ProposalsTest, ASearchThatThinksMayBeGivenUp) {
   EXPECT_EQ(thoughts_, 1) << "the end waits for it";
 }
 
+// Proposes these, in their order.
+class ListedSearch final : public Search {
+ public:
+  std::optional<Variant> next() override {
+    if (given_ == 6) return std::nullopt;
+    return Variant{0, {32 << given_++, 1}};
+  }
+  void report(const Evaluation&) override {}
+
+ private:
+  int given_ = 0;
+};
+
+TEST(ProposalsInOrder, WhatIsLikelyToCompileLongestComesFirst) {
+  const Operator op = toy_norm();
+  Proposals proposals(op, std::make_shared<WalkLimit>(), std::make_unique<ListedSearch>(),
+                      CompileOrder(1));
+  const auto variant = [](std::int64_t threads) { return Variant{0, {threads, 1}}; };
+  EXPECT_TRUE(proposals.exclude(variant_text(op, variant(1024))));  // its result is known
+  EXPECT_EQ(proposals.next({}), variant(32));
+  EXPECT_EQ(proposals.next({}), variant(256)) << "the first two are spread";
+  proposals.report_compiled(variant(64), 1);
+  proposals.report_compiled(variant(128), 100);
+  proposals.report_compiled(variant(512), 10);
+  for (const std::int64_t threads : {128, 512, 64}) {
+    EXPECT_EQ(proposals.next({}), variant(threads));
+  }
+  EXPECT_FALSE(proposals.next({}).has_value());
+  EXPECT_TRUE(proposals.exhausted());
+}
+
 }  // namespace
 }  // namespace mgtune

@@ -89,6 +89,9 @@ TEST_F(CompileWorkerTest, TheArtifactIsInTheCache) {
       BuildCache(FileSystem::real(), cache_.path()).load(reply.build->key);
   ASSERT_TRUE(build.has_value());
   EXPECT_EQ(build->sha256, reply.build->sha256);
+  EXPECT_GT(reply.compile_seconds.value_or(0), 0);
+  EXPECT_EQ(compile("flat THREADS=64 MODE=good").compile_seconds, std::nullopt)
+      << "no compiler ran";
 }
 
 TEST_F(CompileWorkerTest, WhatDoesNotCompileSaysWhere) {
