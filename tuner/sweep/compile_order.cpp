@@ -15,7 +15,7 @@ constexpr std::size_t kSpread = 2;
 constexpr double kLongPart = 0.1;
 
 // A prediction may be too short by so much, all in all.
-constexpr double kMargin = 1.5;
+constexpr double kPredictionMargin = 1.5;
 
 // Numbers of the sum that are known from few variants are pulled to 0, as if so many further ones
 // had taken the predicted time.
@@ -103,7 +103,7 @@ std::size_t CompileOrder::chosen(std::optional<double> seconds_left) const {
     all += waiting_[i].seconds / static_cast<double>(processes_);
     if (waiting_[i].seconds > waiting_[longest].seconds) longest = i;
   }
-  const bool fits = !seconds_left.has_value() || kMargin * all <= *seconds_left;
+  const bool fits = !seconds_left.has_value() || kPredictionMargin * all <= *seconds_left;
   return fits && waiting_[longest].seconds > kLongPart * all ? longest : 0;
 }
 
