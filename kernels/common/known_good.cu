@@ -14,5 +14,5 @@
 
 __global__ void known_good(const __half* x, __nv_bfloat16* y, mg::u32 count) {
   const mg::u32 i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < count) y[i] = __float2bfloat16(__half2float(x[i]));
+  if (i < count) y[i] = mg::from_float<__nv_bfloat16>(mg::to_float(x[i]));
 }

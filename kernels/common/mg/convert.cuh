@@ -47,14 +47,25 @@ __device__ __forceinline__ void to_floats(const Pieces<T, N>& from, float (&to)[
   }
 }
 
-// Both results are copied as one word, so that the compiler does not split and rejoin them.
+// Both results are copied as one word, so that the compiler does not split and rejoin them. Before
+// GPUs of 8.0 and on the cpu device, mg/half_types.cuh includes CUDA's headers.
 __device__ __forceinline__ void round_two(float low, float high, __nv_bfloat16* to) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  u32 both;
+  asm("{ cvt.rn.bf16x2.f32 %0, %2, %1;}" : "=r"(both) : "f"(low), "f"(high));
+#else
   const __nv_bfloat162 both = __floats2bfloat162_rn(low, high);
+#endif
   memcpy(to, &both, sizeof(both));
 }
 
 __device__ __forceinline__ void round_two(float low, float high, __half* to) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  u32 both;
+  asm("{ cvt.rn.f16x2.f32 %0, %2, %1; }" : "=r"(both) : "f"(low), "f"(high));
+#else
   const __half2 both = __floats2half2_rn(low, high);
+#endif
   memcpy(to, &both, sizeof(both));
 }
 

@@ -10,8 +10,7 @@
 
 #pragma once
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
+#include <mg/half_types.cuh>
 
 namespace mg {
 

@@ -365,6 +365,52 @@ TEST_P(ShippedKernels, Compile) {
   RecordProperty("kernels", static_cast<int>(compiled));
 }
 
+// The texture is nothing that the small part of CUDA has, so that the compiler takes all of it.
+SourceTree with_all_of_cuda(SourceTree sources, const std::string& source) {
+  sources.files.at(source) += "\nusing ThatOfATexture = cudaTextureObject_t;\n";
+  return sources;
+}
+
+// The first default of each design.
+TEST_P(ShippedKernels, AreTheSameWithAllOfCudasHeaders) {
+  if (!std::string_view(MGTUNE_SANITIZE).empty()) {
+    GTEST_SKIP() << "NVRTC is not instrumented, and takes ten times as long";
+  }
+  const Target& target = GetParam();
+  if (!in_long_lane(true, target.is_in_short_lane)) {
+    GTEST_SKIP() << "scripts/test.sh --all compiles for " << target.arch;
+  }
+  Catalog catalog(FileSystem::real());
+  std::size_t compared = 0;
+  for (const char* family : {"elements", "embedding", "gemm", "rmsnorm", "swiglu"}) {
+    const auto operators = catalog.find(family);
+    ASSERT_TRUE(operators.ok()) << operators.status().message();
+    for (const Operator* op : *operators) {
+      Kernels kernels;
+      const std::vector<Problem> problems = problems_of(*op);
+      for (std::size_t design = 0; design < op->designs.size(); ++design) {
+        if (op->designs[design].defaults.empty()) continue;
+        add_rung(pattern_of_rung(*op, design, 0), problems, target, kernels);
+      }
+      for (const auto& [place, names] : kernels) {
+        const auto& [arch, source] = place;
+        const auto compiler = make_nvrtc_compiler(arch);
+        ASSERT_TRUE(compiler.ok()) << compiler.status().message();
+        const SourceTree all = with_all_of_cuda(*op->sources, source);
+        BuildRequest request{op->sources.get(), source, {names.begin(), names.end()}, arch};
+        const Result<Build> small = (*compiler)->compile(request);
+        ASSERT_TRUE(small.ok()) << source << " for " << arch << ":\n" << small.status().message();
+        request.sources = &all;
+        const Result<Build> whole = (*compiler)->compile(request);
+        ASSERT_TRUE(whole.ok()) << source << " for " << arch << ":\n" << whole.status().message();
+        EXPECT_EQ(small->sha256, whole->sha256) << op->full_name() << ' ' << source << ' ' << arch;
+        compared += names.size();
+      }
+    }
+  }
+  EXPECT_GE(compared, 10U);
+}
+
 // What the ceilings of the device run.
 std::vector<ArithmeticKernel> arithmetic_kernels(const Target& target) {
   DeviceInfo device;

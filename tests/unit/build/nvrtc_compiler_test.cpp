@@ -76,6 +76,36 @@ INSTANTIATE_TEST_SUITE_P(Targets, NvrtcEveryArch,
                          testing::Values("sm_75", "sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a",
                                          "sm_120"));
 
+// The kernel's headers define no more of half than conversions. These sources need more of CUDA.
+TEST(NvrtcCompiler, CompilesSourcesThatNeedMoreOfCuda) {
+  for (const char* source : {"#include <mg/vec.cuh>\n#include <cuda_fp16.h>\n"
+                             "__global__ void one(__half* x) { *x = __hadd(*x, *x); }\n",
+                             "#include <cuda_fp16.h>\n#include <mg/vec.cuh>\n"
+                             "__global__ void one(__half* x) { *x = __hadd(*x, *x); }\n",
+                             "#include <mg/vec.cuh>\n"
+                             "__global__ void one(__nv_bfloat16* x) { *x = __hadd(*x, *x); }\n",
+                             "__global__ void one(cudaTextureObject_t t, float* x) "
+                             "{ *x = tex1Dfetch<float>(t, 0); }\n"}) {
+    const SourceTree sources = {"kernels/test", {{"one.cu", source}}};
+    const auto compiler = make_nvrtc_compiler("sm_90a");
+    ASSERT_TRUE(compiler.ok()) << compiler.status().message();
+    for (int time = 0; time < 2; ++time) {  // the second time with all of CUDA at once
+      const Result<Build> build = (*compiler)->compile({&sources, "one.cu", {"one"}, "sm_90a"});
+      EXPECT_TRUE(build.ok()) << source << build.status().message();
+    }
+  }
+}
+
+// With implicit conversions to float, this would compile as a sum of floats.
+TEST(NvrtcCompiler, ASumOfHalvesIsCudasSumOfHalves) {
+  const SourceTree sources = {
+      "kernels/test",
+      {{"one.cu", "#include <mg/vec.cuh>\n__global__ void one(__half* x) { *x = *x + x[1]; }\n"}}};
+  const Result<std::string> ptx = compile_to_ptx({&sources, "one.cu", {"one"}, "sm_90a"});
+  ASSERT_TRUE(ptx.ok()) << ptx.status().message();
+  EXPECT_THAT(*ptx, HasSubstr("add.f16"));
+}
+
 TEST(NvrtcCompiler, EqualInputsGiveEqualCubins) {
   const SourceTree sources = tree();
   const Build first = compile(sources, "sm_90").value();
