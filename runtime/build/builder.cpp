@@ -170,6 +170,8 @@ Result<Build> Builder::compile(Compiler& compiler, const BuildRequest& request) 
   return join_builds(request, builds);
 }
 
+void Builder::build_together(const std::vector<BuildRequest>&) {}
+
 Status Builder::check_compiler(const std::string& arch) {
   if (compilers_.empty()) MGTUNE_TRY(compiler(arch).status());
   const SourceTree sources = embedded_source_tree("kernels/common");

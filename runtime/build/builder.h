@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "build/build_cache.h"
 #include "build/build_supply.h"
@@ -51,6 +52,12 @@ class Builder {
   // Takes the build from the supply or from the cache. If neither has it, compiles it and adds it
   // to the cache. It is not a failure if the cache cannot be written.
   Result<Build> build(const BuildRequest& request);
+
+  // Before build() is called for each of these requests: compiles kernels of several requests as
+  // one program, which takes less time, and adds their builds to the cache. What is not in the
+  // cache afterwards, for whatever reason, build() compiles alone. Does nothing without a cache, or
+  // with a compiler that makes one build of all kernels of a request.
+  void build_together(const std::vector<BuildRequest>& requests);
 
   // Compiles a source that is known to be good, for each architecture that this object has compiled
   // for (for `arch` if there was none). The cache is not used. environment if it does not compile:

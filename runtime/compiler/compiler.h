@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,15 @@ class Compiler {
   // Other failures are timeout, and environment or io if the machine is at fault (no compiler, a
   // compiler that was killed, no space).
   virtual Result<Build> compile(const BuildRequest& request) = 0;
+
+  // Compiles requests that have one kernel each, and are equal otherwise, as one program, which
+  // takes less time. Returns a build for each request, the same byte for byte as compile() makes.
+  // nullopt for a request whose kernel did not compile together with the others, or whose build
+  // would depend on them: the caller compiles it alone, which also says what is wrong with it.
+  virtual std::vector<std::optional<Build>> compile_together(
+      const std::vector<BuildRequest>& requests) {
+    return std::vector<std::optional<Build>>(requests.size());
+  }
 };
 
 // Makes the host C++ compiler for "cpu" and "cpu-race", and NVRTC for "sm_...". If it is not found:
