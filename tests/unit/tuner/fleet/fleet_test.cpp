@@ -138,6 +138,9 @@ TEST_F(FleetTest, TheScriptsSayWhatSlurmMustKnow) {
     EXPECT_THAT(tasks, HasSubstr(std::string("\n#SBATCH ") + option + "\n"));
   }
   EXPECT_THAT(tasks, HasSubstr("--gpu H200 --db /shared/tuned/H200.db --shard \"$task/16\""));
+  // The last task of an array has the number of the whole array.
+  EXPECT_THAT(tasks, HasSubstr("job=${SLURM_ARRAY_JOB_ID}_$task\n"));
+  EXPECT_THAT(tasks, Not(HasSubstr("\"$SLURM_JOB_ID\"")));
   const std::string merge = script(plan(), "L4/merge.sbatch");
   EXPECT_THAT(merge, HasSubstr("\n#SBATCH --constraint=l4\n"));
   EXPECT_THAT(merge, HasSubstr(" --finals"));
