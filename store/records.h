@@ -21,7 +21,7 @@ namespace mgtune {
 struct BuildResources {
   int registers = -1, spill_bytes = -1, static_shared_bytes = -1;
   int code_bytes = -1;  // of machine code
-  int ptx_bytes = -1;   // the length of the PTX that it was made from
+  int ptx_bytes = -1;   // the length of its kernels' PTX
 
   static constexpr auto fields() {
     using R = BuildResources;

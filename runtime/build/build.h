@@ -31,7 +31,7 @@ struct Build {
   std::vector<BuildKernel> kernels;
   std::string log;  // the compiler's warnings and resource report
   std::vector<BuildVariable> variables = {};
-  int ptx_bytes = -1;  // the length of the PTX that the binary was made from; -1: not known
+  int ptx_bytes = -1;  // the length of the kernels' PTX, without variables; -1: not known
 };
 
 }  // namespace mgtune

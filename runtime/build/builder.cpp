@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <set>
@@ -48,13 +49,24 @@ class EntryLock {
 std::vector<BuildRequest> requests_of_kernels(const BuildRequest& request) {
   std::vector<BuildRequest> requests;
   std::set<std::string_view> seen;
-  for (const std::string& kernel : request.kernels) {
-    if (!seen.insert(kernel).second) continue;
+  for (std::size_t i = 0; i < request.kernels.size(); ++i) {
+    if (!seen.insert(request.kernels[i]).second) continue;
     BuildRequest& own = requests.emplace_back(request);
-    own.kernels = {kernel};
+    own.kernels = {request.kernels[i]};
     own.key.clear();
+    if (!request.dynamic_shared.empty()) own.dynamic_shared = {request.dynamic_shared[i]};
   }
   return requests;
+}
+
+// Whether the kernels of both may be compiled as one program.
+bool go_together(const BuildRequest& one, const BuildRequest& other) {
+  return one.sources == other.sources && one.source == other.source && one.arch == other.arch &&
+         one.options == other.options && one.dynamic_shared == other.dynamic_shared &&
+         std::ranges::equal(one.macros, other.macros, {}, &MacroDefinition::text,
+                            &MacroDefinition::text) &&
+         std::ranges::equal(one.macros, other.macros, {}, &MacroDefinition::name,
+                            &MacroDefinition::name);
 }
 
 // The build of a request from the builds of its kernels.
@@ -99,6 +111,11 @@ Result<BuildRequest> variant_build_request(const Operator& op, const Variant& va
                     op.place("/designs/" + design.name + "/defines/" + macro.name), header,
                     design.source, macro.name));
   }
+  std::vector<bool> dynamic_shared;
+  for (const Launch& launch : design.launches) {
+    const Result<std::int64_t> bytes = launch.shared.evaluate(slots);
+    dynamic_shared.push_back(!bytes.ok() || *bytes != 0);
+  }
   const bool kernels_apart =
       variables.empty();  // a launch writes one that several kernels may read
   return BuildRequest{.sources = op.sources.get(),
@@ -108,7 +125,8 @@ Result<BuildRequest> variant_build_request(const Operator& op, const Variant& va
                       .macros = std::move(macros),
                       .variables = std::move(variables),
                       .options = std::move(options),
-                      .kernels_apart = kernels_apart};
+                      .kernels_apart = kernels_apart,
+                      .dynamic_shared = std::move(dynamic_shared)};
 }
 
 Result<Compiler*> Builder::compiler(const std::string& arch) {
@@ -170,7 +188,35 @@ Result<Build> Builder::compile(Compiler& compiler, const BuildRequest& request) 
   return join_builds(request, builds);
 }
 
-void Builder::build_together(const std::vector<BuildRequest>&) {}
+void Builder::build_together(const std::vector<BuildRequest>& requests) {
+  if (cache_.directory().empty()) return;
+  std::vector<BuildRequest> missing;  // kernels
+  for (const BuildRequest& request : requests) {
+    const Result<Compiler*> made = compiler(request.arch);
+    if (!made.ok() || !request.kernels_apart || !(*made)->compiles_kernels_apart()) continue;
+    for (BuildRequest& kernel : requests_of_kernels(request)) {
+      kernel.key = build_key(kernel, (*made)->identity());
+      const bool is_known =
+          std::ranges::find(missing, kernel.key, &BuildRequest::key) != missing.end() ||
+          cache_.load(kernel.key).has_value();
+      if (!is_known) missing.push_back(std::move(kernel));
+    }
+  }
+  while (!missing.empty()) {
+    const BuildRequest first = missing.front();
+    const auto rest = std::stable_partition(missing.begin(), missing.end(), [&](const auto& other) {
+      return go_together(first, other);
+    });
+    const std::vector<BuildRequest> group(missing.begin(), rest);
+    missing.erase(missing.begin(), rest);
+    if (group.size() < 2) continue;
+    ++compiled_;
+    for (const std::optional<Build>& build : compilers_.at(first.arch)->compile_together(group)) {
+      // If it could not be kept, build() compiles it alone, and says so.
+      if (build.has_value()) static_cast<void>(cache_.store(*build));
+    }
+  }
+}
 
 Status Builder::check_compiler(const std::string& arch) {
   if (compilers_.empty()) MGTUNE_TRY(compiler(arch).status());

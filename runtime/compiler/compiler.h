@@ -30,6 +30,10 @@ struct BuildRequest {
   // The kernels share no variable, and other requests may have some of them too. Not part of the
   // key.
   bool kernels_apart = false;
+  // Whether each kernel is launched with dynamic shared memory; empty: not known. Kernels that
+  // differ in it are not compiled together, because that changes the layout of their static memory.
+  // Not part of the key.
+  std::vector<bool> dynamic_shared = {};
 };
 
 // Not thread-safe: one per thread or process.
@@ -51,9 +55,10 @@ class Compiler {
   virtual Result<Build> compile(const BuildRequest& request) = 0;
 
   // Compiles requests that have one kernel each, and are equal otherwise, as one program, which
-  // takes less time. Returns a build for each request, the same byte for byte as compile() makes.
-  // nullopt for a request whose kernel did not compile together with the others, or whose build
-  // would depend on them: the caller compiles it alone, which also says what is wrong with it.
+  // takes less time. Returns a build for each request, whose binary is byte for byte that of
+  // compile(). nullopt for a request whose kernel did not compile together with the others, or
+  // whose build would depend on them: the caller compiles it alone, which also says what is wrong
+  // with it.
   virtual std::vector<std::optional<Build>> compile_together(
       const std::vector<BuildRequest>& requests) {
     return std::vector<std::optional<Build>>(requests.size());

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <utility>
@@ -14,10 +15,13 @@
 #include "compiler/compiler.h"
 #include "compiler/cuda_toolkit.h"
 #include "compiler/debug_build.h"
+#include "compiler/kernel_cubin.h"
 #include "compiler/nvrtc.h"
+#include "compiler/ptx_entries.h"
 #include "compiler/ptxas_report.h"
 #include "core/embedded.h"
 #include "core/sha256.h"
+#include "core/text.h"
 
 namespace mgtune {
 namespace {
@@ -64,12 +68,21 @@ class Program {
   nvrtcProgram* out() { return &program_; }
   nvrtcProgram get() const { return program_; }
 
+  std::string ptx() const {
+    std::size_t size = 0;
+    if (nvrtc_.nvrtcGetPTXSize(program_, &size) != NVRTC_SUCCESS) return "";
+    std::string ptx(size, '\0');
+    if (nvrtc_.nvrtcGetPTX(program_, ptx.data()) != NVRTC_SUCCESS) return "";
+    while (!ptx.empty() && ptx.back() == '\0') ptx.pop_back();
+    return ptx;
+  }
+
   std::string log() const {
     std::size_t size = 0;
     if (nvrtc_.nvrtcGetProgramLogSize(program_, &size) != NVRTC_SUCCESS || size <= 1) return "";
     std::string log(size, '\0');
     if (nvrtc_.nvrtcGetProgramLog(program_, log.data()) != NVRTC_SUCCESS) return "";
-    log.resize(size - 1);  // without the terminating zero
+    while (!log.empty() && log.back() == '\0') log.pop_back();
     return log;
   }
 
@@ -112,6 +125,20 @@ std::vector<std::string> kernels_once(const BuildRequest& request) {
   return kernels;
 }
 
+// From 10.0 on, a cubin has its code in a second form, which kernel_cubin() does not know.
+bool has_second_code(std::string_view arch) {
+  constexpr int kFirst = 100;
+  arch.remove_prefix(std::min(arch.find_first_of("0123456789"), arch.size()));
+  return parse_number<int>(arch.substr(0, arch.find_first_not_of("0123456789"))).value_or(kFirst) >=
+         kFirst;
+}
+
+// The source and the name of its only kernel, without the template's arguments.
+std::string template_of(const BuildRequest& request) {
+  const std::string& kernel = request.kernels.front();
+  return request.sources->folder + "/" + request.source + ": " + kernel.substr(0, kernel.find('<'));
+}
+
 // How much of CUDA's headers and of what NVRTC itself predefines a program is compiled with.
 enum class CudaPart : std::uint8_t { small, all };
 
@@ -133,15 +160,28 @@ class NvrtcCompiler final : public Compiler {
     return build(*program, request);
   }
 
+  std::vector<std::optional<Build>> compile_together(
+      const std::vector<BuildRequest>& requests) override {
+    std::vector<std::optional<Build>> builds(requests.size());
+    std::vector<std::size_t> left;  // places in `requests`
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      if (has_second_code(requests[i].arch)) return builds;
+      if (!dependent_.contains(template_of(requests[i]))) left.push_back(i);
+    }
+    // Some kernels depend on others of some kinds alone, for example on those with bulk copies.
+    // They are compiled again without the others.
+    while (left.size() > 1) {
+      add_builds(requests, left, builds);
+      if (std::erase_if(left, [&](std::size_t i) { return builds[i].has_value(); }) > 0) continue;
+      for (const std::size_t i : left) dependent_.insert(template_of(requests[i]));
+      break;
+    }
+    return builds;
+  }
+
   Result<std::string> ptx(const BuildRequest& request) {
-    MGTUNE_ASSIGN(const std::unique_ptr<Program> compiled_program, compiled(request));
-    const Program& program = *compiled_program;
-    std::size_t size = 0;
-    MGTUNE_TRY(expect(nvrtc_->nvrtcGetPTXSize(program.get(), &size)));
-    std::string ptx(size, '\0');
-    MGTUNE_TRY(expect(nvrtc_->nvrtcGetPTX(program.get(), ptx.data())));
-    while (!ptx.empty() && ptx.back() == '\0') ptx.pop_back();
-    return ptx;
+    MGTUNE_ASSIGN(const std::unique_ptr<Program> program, compiled(request));
+    return program->ptx();
   }
 
  private:
@@ -215,11 +255,18 @@ class NvrtcCompiler final : public Compiler {
     return {failure_code(result), log.empty() ? nvrtc_->nvrtcGetErrorString(result) : log};
   }
 
-  // NVRTC makes the PTX on the way to the cubin. Its size counts the terminating zero.
-  int ptx_bytes(const Program& program) const {
+  Result<std::string> cubin(const Program& program) const {
     std::size_t size = 0;
-    if (nvrtc_->nvrtcGetPTXSize(program.get(), &size) != NVRTC_SUCCESS || size <= 1) return -1;
-    return static_cast<int>(std::min<std::size_t>(size - 1, INT_MAX));
+    MGTUNE_TRY(expect(nvrtc_->nvrtcGetCUBINSize(program.get(), &size)));
+    std::string cubin(size, '\0');
+    MGTUNE_TRY(expect(nvrtc_->nvrtcGetCUBIN(program.get(), cubin.data())));
+    return cubin;
+  }
+
+  Result<std::string> symbol(const Program& program, const std::string& name) const {
+    const char* symbol = nullptr;
+    MGTUNE_TRY(expect(nvrtc_->nvrtcGetLoweredName(program.get(), name.c_str(), &symbol)));
+    return std::string(symbol);
   }
 
   Result<Build> build(const Program& program, const BuildRequest& request) const {
@@ -227,17 +274,16 @@ class NvrtcCompiler final : public Compiler {
     build.key = known_build_key(request, identity_);
     build.arch = request.arch;
     build.log = program.log();
-    std::size_t size = 0;
-    MGTUNE_TRY(expect(nvrtc_->nvrtcGetCUBINSize(program.get(), &size)));
-    build.binary.resize(size);
-    MGTUNE_TRY(expect(nvrtc_->nvrtcGetCUBIN(program.get(), build.binary.data())));
-    build.sha256 = sha256_hex(build.binary);
-    build.ptx_bytes = ptx_bytes(program);
+    MGTUNE_ASSIGN(build.binary, cubin(program));
+    const std::string ptx = program.ptx();
+    const std::vector<PtxEntry> entries = parse_ptx(ptx);
+    build.ptx_bytes = 0;
+    for (const PtxEntry& entry : entries) build.ptx_bytes += entry.bytes;
+    if (entries.empty()) build.ptx_bytes = -1;
 
     const std::vector<BuildKernel> report = parse_ptxas_report(build.log);
     for (const std::string& kernel : kernels_once(request)) {
-      const char* symbol = nullptr;
-      MGTUNE_TRY(expect(nvrtc_->nvrtcGetLoweredName(program.get(), kernel.c_str(), &symbol)));
+      MGTUNE_ASSIGN(const std::string symbol, this->symbol(program, kernel));
       const auto found = std::ranges::find(report, symbol, &BuildKernel::symbol);
       BuildKernel& entry = build.kernels.emplace_back();
       if (found != report.end()) entry = *found;
@@ -245,12 +291,50 @@ class NvrtcCompiler final : public Compiler {
       entry.symbol = symbol;
     }
     for (const std::string& variable : request.variables) {
-      const char* symbol = nullptr;
-      MGTUNE_TRY(expect(nvrtc_->nvrtcGetLoweredName(
-          program.get(), address_expression(variable).c_str(), &symbol)));
+      MGTUNE_ASSIGN(const std::string symbol, this->symbol(program, address_expression(variable)));
       build.variables.push_back({variable, symbol});
     }
+    // As compile_together() makes it.
+    if (entries.size() == 1 && build.kernels.size() == 1 && entries.front().stands_alone) {
+      auto cut = kernel_cubin(build.binary, build.kernels.front().symbol);
+      if (cut.has_value()) build.binary = *std::move(cut);
+    }
+    build.sha256 = sha256_hex(build.binary);
     return build;
+  }
+
+  // Compiles the requests at these places as one program, and adds the builds that are those of the
+  // requests alone.
+  void add_builds(const std::vector<BuildRequest>& requests, const std::vector<std::size_t>& places,
+                  std::vector<std::optional<Build>>& builds) {
+    BuildRequest all = requests[places.front()];
+    all.key.clear();
+    all.kernels.clear();
+    for (const std::size_t i : places) all.kernels.push_back(requests[i].kernels.front());
+    const Result<std::unique_ptr<Program>> program = compiled(all);
+    if (!program.ok()) return;
+    const Result<std::string> cubin = this->cubin(**program);
+    if (!cubin.ok()) return;
+    const std::string log = (*program)->log(), ptx = (*program)->ptx();
+    const std::vector<PtxEntry> entries = parse_ptx(ptx);
+    for (const std::size_t i : places) {
+      const Result<std::string> symbol = this->symbol(**program, requests[i].kernels.front());
+      if (!symbol.ok()) continue;
+      const auto entry = std::ranges::find(entries, *symbol, &PtxEntry::symbol);
+      if (entry == entries.end() || !entry->stands_alone || !entry->is_independent) continue;
+      Build build;
+      build.log = report_of_kernel(log, *symbol);
+      auto cut = kernel_cubin(*cubin, *symbol);
+      if (build.log.empty() || !cut.has_value()) continue;
+      build.key = known_build_key(requests[i], identity_);
+      build.arch = requests[i].arch;
+      build.binary = *std::move(cut);
+      build.sha256 = sha256_hex(build.binary);
+      build.ptx_bytes = entry->bytes;
+      build.kernels = parse_ptxas_report(build.log);
+      build.kernels.front().name = requests[i].kernels.front();
+      builds[i] = std::move(build);
+    }
   }
 
   std::string nvrtc_path_;
@@ -260,6 +344,7 @@ class NvrtcCompiler final : public Compiler {
   LibraryLoader& loader_;
   std::optional<Nvrtc> nvrtc_;
   std::set<std::pair<std::string, std::string>> needs_all_;  // folders and sources
+  std::set<std::string> dependent_;  // templates whose kernels did not go together
 };
 
 // Identifies NVRTC's build without opening it: the name that its links lead to

@@ -67,6 +67,22 @@ std::vector<BuildKernel> parse_ptxas_report(std::string_view log) {
   return entries;
 }
 
+std::string report_of_kernel(std::string_view log, std::string_view symbol) {
+  std::string report;
+  bool is_of_kernel = false;
+  std::istringstream lines{std::string(log)};
+  for (std::string line; std::getline(lines, line);) {
+    const bool is_report = line.starts_with("ptxas info ") || line.starts_with("ptxas         .") ||
+                           line.find_first_not_of(' ') == line.npos;
+    if (!is_report) return "";
+    if (const auto entry = text_after(line, "Compiling entry function '", '\''); !entry.empty()) {
+      is_of_kernel = entry == symbol;
+    }
+    if (is_of_kernel) report.append(line).push_back('\n');
+  }
+  return report;
+}
+
 std::string ptxas_objections(std::string_view log) {
   std::string objections;
   std::istringstream lines{std::string(log)};

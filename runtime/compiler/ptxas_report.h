@@ -17,6 +17,10 @@ namespace mgtune {
 // kernel calls them.
 std::vector<BuildKernel> parse_ptxas_report(std::string_view log);
 
+// The report of one kernel alone, from that of a program with several. "" if the log has anything
+// beside such reports, such as a warning, which may be about any kernel.
+std::string report_of_kernel(std::string_view log, std::string_view symbol);
+
 // The lines in which ptxas says that it gave up an optimization that the kernel is written for:
 // asynchronous products that run one after the other (C7509 to C7516, C7520), a wait put between
 // them (C7517), setmaxnreg ignored (C7508). The kernel computes the right result, but its time is

@@ -11,68 +11,19 @@
 #include <vector>
 
 #include "build/kernel_binaries.h"
+#include "compiler/cubin.h"
 #include "core/sha256.h"
 
 namespace mgtune {
 namespace {
 
-constexpr Elf64_Half kCudaMachine = 190;  // EM_CUDA, which older versions of <elf.h> lack
-
-// The struct at this place; nullopt if the file ends before.
-template <typename Struct>
-std::optional<Struct> read_at(std::string_view file, std::uint64_t place) {
-  if (place > file.size() || file.size() - place < sizeof(Struct)) return std::nullopt;
-  Struct value;
-  std::memcpy(&value, file.data() + place, sizeof value);
-  return value;
-}
-
-struct Section {
-  Elf64_Shdr head;
-  std::string_view name;
-  std::string_view content;  // "" if it has none in the file
-};
-
-struct Cubin {
-  Elf64_Ehdr head;
-  std::vector<Section> sections;
-};
-
-// nullopt if it is no cubin, or is damaged. The result points into the text.
-std::optional<Cubin> read_cubin(std::string_view text) {
-  const auto head = read_at<Elf64_Ehdr>(text, 0);
-  if (!head || !text.starts_with(ELFMAG) || head->e_ident[EI_CLASS] != ELFCLASS64 ||
-      head->e_machine != kCudaMachine || head->e_shentsize < sizeof(Elf64_Shdr)) {
-    return std::nullopt;
-  }
-  Cubin cubin{*head, {}};
-  for (std::uint64_t i = 0; i < head->e_shnum; ++i) {
-    const auto section = read_at<Elf64_Shdr>(text, head->e_shoff + i * head->e_shentsize);
-    if (!section) return std::nullopt;
-    Section& read = cubin.sections.emplace_back(Section{*section, {}, {}});
-    if (section->sh_type == SHT_NOBITS) continue;
-    if (section->sh_offset > text.size() || text.size() - section->sh_offset < section->sh_size) {
-      return std::nullopt;
-    }
-    read.content = text.substr(section->sh_offset, section->sh_size);
-  }
-  if (head->e_shstrndx >= cubin.sections.size()) return std::nullopt;
-  const std::string_view names = cubin.sections[head->e_shstrndx].content;
-  for (Section& section : cubin.sections) {
-    if (section.head.sh_name >= names.size()) return std::nullopt;
-    section.name = names.substr(section.head.sh_name);
-    section.name = section.name.substr(0, section.name.find('\0'));
-  }
-  return cubin;
-}
-
-bool is_code(const Section& section) { return (section.head.sh_flags & SHF_EXECINSTR) != 0; }
+bool is_code(const CubinSection& section) { return (section.head.sh_flags & SHF_EXECINSTR) != 0; }
 
 int code_bytes_of_cubin(std::string_view text) {
   const std::optional<Cubin> cubin = read_cubin(text);
   if (!cubin) return -1;
   std::uint64_t bytes = 0;
-  for (const Section& section : cubin->sections) {
+  for (const CubinSection& section : cubin->sections) {
     if (is_code(section)) bytes += section.content.size();
   }
   return bytes > 0 && bytes <= INT_MAX ? static_cast<int>(bytes) : -1;
@@ -103,7 +54,7 @@ std::string without_kernel(std::string_view name, std::string_view kernel) {
 
 // The symbols, with names that do not contain the kernel's: programs and builds refer to variables
 // by their names. nullopt if the table is damaged.
-std::optional<std::string> symbols_of(const Cubin& cubin, const Section& table,
+std::optional<std::string> symbols_of(const Cubin& cubin, const CubinSection& table,
                                       std::string_view kernel) {
   if (table.head.sh_link >= cubin.sections.size()) return std::nullopt;
   const std::string_view names = cubin.sections[table.head.sh_link].content;
@@ -111,8 +62,7 @@ std::optional<std::string> symbols_of(const Cubin& cubin, const Section& table,
   for (std::size_t at = 0; at < table.content.size(); at += sizeof(Elf64_Sym)) {
     auto symbol = read_at<Elf64_Sym>(table.content, at);
     if (!symbol || symbol->st_name >= names.size()) return std::nullopt;
-    std::string_view name = names.substr(symbol->st_name);
-    append_text(without_kernel(name.substr(0, name.find('\0')), kernel), text);
+    append_text(without_kernel(text_at(names, symbol->st_name), kernel), text);
     symbol->st_name = 0;
     append(*symbol, text);
   }
@@ -130,7 +80,7 @@ std::string nameless_cubin(std::string_view text) {
   std::string all;
   append(cubin->head.e_ident, all);
   append(cubin->head.e_flags, all);
-  for (const Section& section : cubin->sections) {
+  for (const CubinSection& section : cubin->sections) {
     if (section.head.sh_type == SHT_STRTAB) continue;
     std::string name(section.name);
     if (name.ends_with(kernel)) name.resize(name.size() - kernel.size());
