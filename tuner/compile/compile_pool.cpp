@@ -23,10 +23,8 @@ bool is_machine_failure(const WorkReply& reply) {
 // refuses the variant itself, the reply has a build: it has compiled this variant alone by then.
 bool may_be_groups_fault(const WorkerProcess::Finished& finished) {
   const auto* compile = std::get_if<CompileRequest>(&finished.request.work);
-  const WorkReply& reply = finished.reply;
-  return compile != nullptr && !compile->others.empty() &&
-         (reply.kind == WorkReply::Kind::failed || reply.outcome == Outcome::timeout ||
-          !reply.build.has_value());
+  if (compile == nullptr || compile->others.empty()) return false;
+  return !finished.reply.build.has_value() || finished.reply.outcome == Outcome::timeout;
 }
 
 }  // namespace
@@ -269,7 +267,7 @@ void CompilePool::share_seconds(const WorkRequest& request, WorkReply& reply, Sl
   } else if (!seconds && reply.outcome == Outcome::ok) {  // it comes from the cache
     seconds = slot.share;
   }
-  if (seconds) group_size_.report(compile->op, *seconds);
+  if (seconds && !slot.work.apart) group_size_.report(compile->op, *seconds);
   // The others of a group would not find their builds.
   if (!reply.not_cached.empty()) group_size_ = GroupSize(1);
 }

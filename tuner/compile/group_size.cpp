@@ -6,8 +6,6 @@
 namespace mgtune {
 namespace {
 
-constexpr double kSecondsTogether = 1;
-
 // The mean is over about so many variants. Those that a sweep compiles one after the other are
 // alike, so the last ones say most about the next ones.
 constexpr int kVariantsInMean = 16;

@@ -18,6 +18,7 @@
 namespace mgtune {
 
 inline constexpr std::size_t kMostTogether = 8;
+inline constexpr double kSecondsTogether = 1;
 
 class GroupSize {
  public:

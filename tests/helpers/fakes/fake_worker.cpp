@@ -22,6 +22,7 @@
 // of this device was started, and fails if it does not after five minutes.
 // FAKE_WORKER_COMPILE_SECONDS: how long a compiler says that it took for each variant. A process
 // says nothing of a variant that was among the others of a request: it has the build.
+// FAKE_WORKER_LONG: variants that contain this text take a minute, as they say.
 // FAKE_WORKER_GROUPS names a file: a line for each request with others, "first + other + other". A
 // request does what the others say, too, if that goes wrong: see kTrouble.
 // FAKE_WORKER_CORES names a file: a line for each process, with its kind and its cores.
@@ -246,9 +247,16 @@ void spread(const WorkRequest& request, const std::string& variant, WorkReply& r
 std::optional<double> compile_seconds(const CompileRequest& request) {
   static std::set<std::string> built;
   const std::string seconds = variable("FAKE_WORKER_COMPILE_SECONDS");
+  const std::string slow = variable("FAKE_WORKER_LONG");
   if (seconds.empty() || built.contains(request.variant)) return std::nullopt;
   built.insert(request.others.begin(), request.others.end());
-  return std::stod(seconds) * static_cast<double>(1 + request.others.size());
+  const auto took = [&](const std::string& variant) {
+    const bool is_slow = !slow.empty() && variant.find(slow) != std::string::npos;
+    return is_slow ? 60 : std::stod(seconds);
+  };
+  double all = took(request.variant);
+  for (const std::string& other : request.others) all += took(other);
+  return all;
 }
 
 void done(const WorkRequest& request, const std::string& variant) {
