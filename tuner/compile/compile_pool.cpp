@@ -115,17 +115,23 @@ bool CompilePool::must_probe(const Slot& slot) const {
                                     std::ranges::any_of(slot.unproven, is_alone));
 }
 
-bool CompilePool::must_wait(const Work& work) const {
-  return std::ranges::any_of(work.kernels, [&](const std::string& kernel) {
-    if (compiled_.contains(kernel)) return false;
-    const auto has_kernel = [&](const Work& other) {
-      return std::ranges::count(other.kernels, kernel) > 0;
-    };
-    return std::ranges::any_of(slots_, [&](const Slot& other) {
-      return (!other.worker.is_idle() && has_kernel(other.work)) ||
-             std::ranges::any_of(other.next, has_kernel);
-    });
-  });
+CompilePool::Kernels CompilePool::kernels_at_work() const {
+  Kernels kernels;
+  const auto add = [&](const Work& work) {
+    for (const std::string& kernel : work.kernels) {
+      if (!compiled_.contains(kernel)) kernels.insert(kernel);
+    }
+  };
+  for (const Slot& slot : slots_) {
+    if (!slot.worker.is_idle()) add(slot.work);
+    std::ranges::for_each(slot.next, add);
+  }
+  return kernels;
+}
+
+bool CompilePool::must_wait(const Work& work, const Kernels& at_work) {
+  return std::ranges::any_of(work.kernels,
+                             [&](const std::string& kernel) { return at_work.contains(kernel); });
 }
 
 bool CompilePool::runs_alone() const {
@@ -133,30 +139,30 @@ bool CompilePool::runs_alone() const {
       slots_, [](const Slot& slot) { return !slot.worker.is_idle() && slot.work.alone; });
 }
 
-bool CompilePool::may_join(const Work& work, const CompileRequest& first) const {
+bool CompilePool::may_join(const Work& work, const CompileRequest& first) {
   const auto* compile = std::get_if<CompileRequest>(&work.request.work);
   if (compile == nullptr || work.alone || work.apart || !work.doubt.empty()) return false;
   const NamedProblem& problem = *compile;
-  return problem == first && compile->device == first.device && !must_wait(work);
+  return problem == first && compile->device == first.device;
 }
 
 // The slot's request becomes the first of a group, if others may join it.
-void CompilePool::take_others(Slot& slot) {
+void CompilePool::take_others(Slot& slot, const Kernels& at_work) {
   auto* const first = std::get_if<CompileRequest>(&slot.work.request.work);
   if (first == nullptr || group_size_.wanted(first->op) == 1) return;
   if (!may_join(slot.work, *first)) return;
-  const auto joins = [&](const Work& work) { return may_join(work, *first); };
+  const auto joins = [&](const Work& work) {
+    return may_join(work, *first) && !must_wait(work, at_work);
+  };
   const auto waiting = 1 + static_cast<std::size_t>(std::ranges::count_if(waiting_, joins));
   const std::size_t size = group_size_.of(first->op, waiting, slots_.size());
-  std::deque<Work> next;  // not the slot's yet: these may have kernels in common
   auto work = waiting_.begin();
-  while (next.size() + 1 < size) {
+  while (slot.next.size() + 1 < size) {
     work = std::find_if(work, waiting_.end(), joins);
     first->others.push_back(std::get<CompileRequest>(work->request.work).variant);
-    next.push_back(std::move(*work));
+    slot.next.push_back(std::move(*work));
     work = waiting_.erase(work);
   }
-  slot.next = std::move(next);
 }
 
 // Each request of the group is tried by itself. They keep their order, before all others that need
@@ -196,13 +202,14 @@ void CompilePool::feed() {
     }
     if (waiting_.empty()) continue;
     if (waiting_.front().alone && running() > 0) return;
+    const Kernels at_work = kernels_at_work();
     const auto next =
-        std::ranges::find_if(waiting_, [this](const Work& work) { return !must_wait(work); });
+        std::ranges::find_if(waiting_, [&](const Work& work) { return !must_wait(work, at_work); });
     if (next == waiting_.end()) return;
     slot.work = std::move(*next);
     waiting_.erase(next);
     slot.share.reset();
-    take_others(slot);
+    take_others(slot, at_work);
     begin(slot, std::move(slot.work.request));
   }
 }

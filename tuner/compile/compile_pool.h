@@ -35,6 +35,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compile/group_size.h"
@@ -131,14 +132,18 @@ class CompilePool {
     std::chrono::steady_clock::time_point since = {};  // it is at work
   };
 
+  using Kernels = std::set<std::string_view>;  // of the requests of slots
+
   void feed();
   bool runs_alone() const;
-  bool may_join(const Work& work, const CompileRequest& first) const;
-  void take_others(Slot& slot);
+  static bool may_join(const Work& work, const CompileRequest& first);
+  void take_others(Slot& slot, const Kernels& at_work);
   void disband(WorkRequest first, Slot& slot);
   void share_seconds(const WorkRequest& request, WorkReply& reply, Slot& slot);
   bool must_probe(const Slot& slot) const;
-  bool must_wait(const Work& work) const;  // another worker compiles one of its kernels first
+  // Those that a worker compiles, or will as soon as it is done, for the first time.
+  Kernels kernels_at_work() const;
+  static bool must_wait(const Work& work, const Kernels& at_work);
   // The reply for a finished request; nullopt while it is still open.
   Result<std::optional<WorkReply>> receive(WorkerProcess::Finished finished, Slot& slot);
   Status suspect(WorkerProcess::Finished failed, Slot& slot);
