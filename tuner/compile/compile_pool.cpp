@@ -19,10 +19,20 @@ bool is_machine_failure(const WorkReply& reply) {
   return reply.kind == WorkReply::Kind::failed && reply.failure == StatusCode::environment;
 }
 
+// Whether a request that has others failed in a way that any of them may have caused. If the worker
+// refuses the variant itself, the reply has a build: it has compiled this variant alone by then.
+bool may_be_groups_fault(const WorkerProcess::Finished& finished) {
+  const auto* compile = std::get_if<CompileRequest>(&finished.request.work);
+  if (compile == nullptr || compile->others.empty()) return false;
+  return !finished.reply.build.has_value() || finished.reply.outcome == Outcome::timeout;
+}
+
 }  // namespace
 
 CompilePool::CompilePool(const std::vector<std::string>& command, std::size_t processes,
-                         std::chrono::milliseconds deadline, const Cores& cores) {
+                         std::chrono::milliseconds deadline, const Cores& cores,
+                         std::size_t most_together)
+    : group_size_(most_together) {
   const std::size_t count = std::max<std::size_t>(processes, 1);
   slots_.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -34,14 +44,22 @@ CompilePool::~CompilePool() {
   for (Slot& slot : slots_) slot.worker.dismiss();
 }
 
-void CompilePool::submit(WorkRequest request, std::vector<std::string> kernels) {
-  waiting_.push_back({.request = std::move(request), .kernels = std::move(kernels)});
+void CompilePool::submit(WorkRequest request, std::vector<std::string> kernels, Company company) {
+  waiting_.push_back({.request = std::move(request),
+                      .kernels = std::move(kernels),
+                      .apart = company == Company::none});
   feed();
 }
 
 std::size_t CompilePool::running() const {
   return static_cast<std::size_t>(
       std::ranges::count_if(slots_, [](const Slot& slot) { return !slot.worker.is_idle(); }));
+}
+
+std::size_t CompilePool::next_ones() const {
+  std::size_t count = 0;
+  for (const Slot& slot : slots_) count += slot.next.size();
+  return count;
 }
 
 std::size_t CompilePool::unproven() const {
@@ -52,7 +70,8 @@ std::size_t CompilePool::unproven() const {
 
 std::size_t CompilePool::pending() const {
   const auto probes = static_cast<std::size_t>(std::ranges::count(slots_, true, &Slot::probes));
-  return waiting_.size() + running() - probes + suspects_.size() + unproven() + finished_.size();
+  return waiting_.size() + next_ones() + running() - probes + suspects_.size() + unproven() +
+         finished_.size();
 }
 
 void CompilePool::pause(bool paused) {
@@ -66,6 +85,7 @@ std::set<std::int64_t> CompilePool::drop_waiting(const std::set<std::int64_t>& r
   std::erase_if(suspects_, is_dropped);
   std::set<std::int64_t> others;
   for (Slot& slot : slots_) {
+    std::erase_if(slot.next, is_dropped);
     std::erase_if(slot.unproven, [&](const Failure& failure) { return is_dropped(failure.work); });
     if (!slot.worker.is_idle() && requests.contains(slot.request)) others.insert(slot.request);
   }
@@ -95,22 +115,82 @@ bool CompilePool::must_probe(const Slot& slot) const {
                                     std::ranges::any_of(slot.unproven, is_alone));
 }
 
-bool CompilePool::must_wait(const Work& work) const {
-  return std::ranges::any_of(work.kernels, [&](const std::string& kernel) {
-    if (compiled_.contains(kernel)) return false;
-    return std::ranges::any_of(slots_, [&](const Slot& other) {
-      return !other.worker.is_idle() && std::ranges::count(other.work.kernels, kernel) > 0;
-    });
-  });
+CompilePool::Kernels CompilePool::kernels_at_work() const {
+  Kernels kernels;
+  const auto add = [&](const Work& work) {
+    for (const std::string& kernel : work.kernels) {
+      if (!compiled_.contains(kernel)) kernels.insert(kernel);
+    }
+  };
+  for (const Slot& slot : slots_) {
+    if (!slot.worker.is_idle()) add(slot.work);
+    std::ranges::for_each(slot.next, add);
+  }
+  return kernels;
+}
+
+bool CompilePool::must_wait(const Work& work, const Kernels& at_work) {
+  return std::ranges::any_of(work.kernels,
+                             [&](const std::string& kernel) { return at_work.contains(kernel); });
+}
+
+bool CompilePool::runs_alone() const {
+  return std::ranges::any_of(
+      slots_, [](const Slot& slot) { return !slot.worker.is_idle() && slot.work.alone; });
+}
+
+bool CompilePool::may_join(const Work& work, const CompileRequest& first) {
+  const auto* compile = std::get_if<CompileRequest>(&work.request.work);
+  if (compile == nullptr || work.alone || work.apart || !work.doubt.empty()) return false;
+  const NamedProblem& problem = *compile;
+  return problem == first && compile->device == first.device;
+}
+
+// The slot's request becomes the first of a group, if others may join it.
+void CompilePool::take_others(Slot& slot, const Kernels& at_work) {
+  auto* const first = std::get_if<CompileRequest>(&slot.work.request.work);
+  if (first == nullptr || group_size_.wanted(first->op) == 1) return;
+  if (!may_join(slot.work, *first)) return;
+  const auto joins = [&](const Work& work) {
+    return may_join(work, *first) && !must_wait(work, at_work);
+  };
+  const auto waiting = 1 + static_cast<std::size_t>(std::ranges::count_if(waiting_, joins));
+  const std::size_t size = group_size_.of(first->op, waiting, slots_.size());
+  auto work = waiting_.begin();
+  while (slot.next.size() + 1 < size) {
+    work = std::find_if(work, waiting_.end(), joins);
+    first->others.push_back(std::get<CompileRequest>(work->request.work).variant);
+    slot.next.push_back(std::move(*work));
+    work = waiting_.erase(work);
+  }
+}
+
+// Each request of the group is tried by itself. They keep their order, before all others that need
+// not run alone.
+void CompilePool::disband(WorkRequest first, Slot& slot) {
+  std::get<CompileRequest>(first.work).others.clear();
+  std::deque<Work> group = std::exchange(slot.next, {});
+  slot.work.request = std::move(first);
+  group.push_front(std::move(slot.work));
+  auto place = std::ranges::find(waiting_, false, &Work::alone);
+  for (Work& work : group) {
+    work.apart = true;
+    place = std::next(waiting_.insert(place, std::move(work)));
+  }
 }
 
 void CompilePool::feed() {
-  if (paused_) return;
+  if (paused_ || runs_alone()) return;
+  // What must run alone waits until no group is at work.
+  for (Slot& slot : slots_) {
+    if (!slot.worker.is_idle() || slot.next.empty()) continue;
+    slot.work = std::move(slot.next.front());
+    slot.next.pop_front();
+    begin(slot, std::move(slot.work.request));
+  }
   for (Slot& slot : slots_) {
     if (!slot.worker.is_idle()) continue;
-    const bool beside_alone = std::ranges::any_of(
-        slots_, [](const Slot& other) { return !other.worker.is_idle() && other.work.alone; });
-    if (beside_alone) return;
+    if (runs_alone()) return;
     if (must_probe(slot)) {
       // What failed alone may need much memory, and its probe must not fail for lack of it.
       const bool alone = std::ranges::any_of(slot.unproven, is_alone);
@@ -122,11 +202,14 @@ void CompilePool::feed() {
     }
     if (waiting_.empty()) continue;
     if (waiting_.front().alone && running() > 0) return;
+    const Kernels at_work = kernels_at_work();
     const auto next =
-        std::ranges::find_if(waiting_, [this](const Work& work) { return !must_wait(work); });
+        std::ranges::find_if(waiting_, [&](const Work& work) { return !must_wait(work, at_work); });
     if (next == waiting_.end()) return;
     slot.work = std::move(*next);
     waiting_.erase(next);
+    slot.share.reset();
+    take_others(slot, at_work);
     begin(slot, std::move(slot.work.request));
   }
 }
@@ -180,12 +263,33 @@ Status CompilePool::judge(const WorkReply& probe, Slot& slot) {
   return {};
 }
 
+// The first reply of a group has the time of all its variants. Each of them gets an equal part.
+void CompilePool::share_seconds(const WorkRequest& request, WorkReply& reply, Slot& slot) {
+  const auto* compile = std::get_if<CompileRequest>(&request.work);
+  if (compile == nullptr || reply.kind == WorkReply::Kind::failed) return;
+  std::optional<double>& seconds = reply.compile_seconds;
+  if (!compile->others.empty() && seconds) {
+    *seconds /= static_cast<double>(compile->others.size() + 1);
+    slot.share = seconds;
+  } else if (!seconds && reply.outcome == Outcome::ok) {  // it comes from the cache
+    seconds = slot.share;
+  }
+  if (seconds && !slot.work.apart) group_size_.report(compile->op, *seconds);
+  // The others of a group would not find their builds.
+  if (!reply.not_cached.empty()) group_size_ = GroupSize(1);
+}
+
 Result<std::optional<WorkReply>> CompilePool::receive(WorkerProcess::Finished finished,
                                                       Slot& slot) {
   if (finished.request.is<ProbeRequest>()) {
     MGTUNE_TRY(judge(finished.reply, slot));
     return std::optional<WorkReply>();
   }
+  if (may_be_groups_fault(finished)) {
+    disband(std::move(finished.request), slot);
+    return std::optional<WorkReply>();
+  }
+  share_seconds(finished.request, finished.reply, slot);
   const bool is_of_machine = is_machine_failure(finished.reply);
   if ((is_of_machine || finished.is_starved) && !slot.work.alone) {
     waiting_.push_front({std::move(finished.request), true});
@@ -245,7 +349,7 @@ Result<std::optional<WorkReply>> CompilePool::poll() {
 }
 
 bool CompilePool::has_only_suspects() const {
-  return !suspects_.empty() && waiting_.empty() && running() == 0;
+  return !suspects_.empty() && waiting_.empty() && next_ones() == 0 && running() == 0;
 }
 
 void CompilePool::join(WaitSet& waiting) const {

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "build/build_cache.h"
 #include "json/json.h"
@@ -52,6 +53,7 @@ class CompileWorker {
     MGTUNE_ASSIGN(const WorkItem item, bind_request(catalog_, request, request.variant));
     const std::int64_t compiled = builder_.compiled();
     const auto begin = std::chrono::steady_clock::now();
+    build_together(request, item);
     const Result<Build> build = build_item(builder_, item, device_, record);
     if (builder_.compiled() > compiled) {
       reply.compile_seconds =
@@ -65,6 +67,23 @@ class CompileWorker {
   Status handle(const ProbeRequest&, WorkReply&) { return builder_.check_compiler(device_.arch); }
 
  private:
+  // The variants of a request that has others, as one program. A variant that is left out here is
+  // compiled by itself when it is asked for, and its own reply says what is wrong with it.
+  void build_together(const CompileRequest& request, const WorkItem& item) {
+    if (request.others.empty()) return;
+    std::vector<BuildRequest> requests;
+    const auto add = [&](const WorkItem& one) {
+      Result<BuildRequest> build = item_build_request(one, device_);
+      if (build.ok()) requests.push_back(*std::move(build));
+    };
+    add(item);
+    for (const std::string& other : request.others) {
+      const Result<WorkItem> bound = bind_request(catalog_, request, other);
+      if (bound.ok()) add(*bound);
+    }
+    builder_.build_together(requests);
+  }
+
   Catalog catalog_;
   Builder builder_;
   DeviceInfo device_;

@@ -41,6 +41,11 @@ void CompileOrder::report(const Variant& variant, double seconds) {
   for (Waiting& waiting : waiting_) waiting.seconds = predicted(waiting.terms);
 }
 
+std::optional<double> CompileOrder::likely_seconds(const Variant& variant) {
+  if (fitted_ == 0) return std::nullopt;
+  return predicted(terms_of(variant));
+}
+
 // The design's own first, then one for each parameter.
 CompileOrder::Terms CompileOrder::terms_of(const Variant& variant) {
   Terms terms;

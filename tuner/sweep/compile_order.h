@@ -33,6 +33,9 @@ class CompileOrder {
   // How long a variant took. It may be one that was not added.
   void report(const Variant& variant, double seconds);
 
+  // How long the variant is likely to take; nullopt as long as nothing was reported.
+  std::optional<double> likely_seconds(const Variant& variant);
+
   // Which one compiles next; nullopt if none is left. If all do not fit into `seconds_left`, the
   // order is that of add(), so that long variants do not take the time of many short ones.
   std::optional<Variant> next(std::optional<double> seconds_left);

@@ -105,6 +105,8 @@ class ProblemSweep {
   Status want_too(const std::vector<Variant>& variants);
 
   std::size_t at_work() const;  // the number of variants in all stages
+  // How many of its variants a compile process may get at a time.
+  std::size_t most_together() const;
   std::int64_t done() const { return done_; }
   bool stopped() const { return stopped_; }  // by the deadline or should_stop()
   bool is_over();                            // it has no further variants to try in any turn
@@ -136,6 +138,7 @@ class ProblemSweep {
   Status want(const Variant& variant);
   void compile_finalists();
   void compile(VariantState state);
+  CompilePool::Company company_of(const VariantState& state);
   Status make_ready(VariantState state);
   Status measure_ready();
   bool needs_ceilings() const;

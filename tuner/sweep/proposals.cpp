@@ -17,10 +17,14 @@ constexpr std::uint64_t kMaxLooked = std::uint64_t{1} << 26U;
 // CompileOrder looks at all variants that are left for each that it gives.
 constexpr std::uint64_t kMostOrdered = 8192;
 
+// No result changes what is proposed next, and none ends the search.
+bool learns_nothing(const SweepShared& shared) {
+  return shared.options.strategy == "exhaustive" && !shared.options.target.has_value();
+}
+
 bool visits_all(const SweepShared& shared, const PlannedProblem& planned) {
-  return shared.options.strategy == "exhaustive" && !shared.options.target.has_value() &&
-         !max_evaluations(shared.options, planned).has_value() && planned.counted &&
-         planned.admissible <= kMostOrdered;
+  return learns_nothing(shared) && !max_evaluations(shared.options, planned).has_value() &&
+         planned.counted && planned.admissible <= kMostOrdered;
 }
 
 }  // namespace
@@ -34,6 +38,7 @@ Result<Proposals> Proposals::make(const SweepShared& shared, const PlannedProble
                                          shared.options.seed, {}, limit, ranked));
   Proposals proposals(*planned.problem.op, std::move(limit), std::move(search));
   if (visits_all(shared, planned)) proposals.order_.emplace(shared.pool.size());
+  proposals.in_any_order_ = learns_nothing(shared);
   proposals.awaits_warm_start_ = starts_warm(shared.options.strategy);
   return proposals;
 }
@@ -95,6 +100,10 @@ std::optional<Variant> Proposals::next_of_search(
 
 void Proposals::report_compiled(const Variant& variant, double seconds) {
   if (order_.has_value()) order_->report(variant, seconds);
+}
+
+std::optional<double> Proposals::likely_seconds(const Variant& variant) {
+  return order_.has_value() ? order_->likely_seconds(variant) : std::nullopt;
 }
 
 void Proposals::take_thought() {

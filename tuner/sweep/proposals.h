@@ -67,6 +67,13 @@ class Proposals {
   void report(const Evaluation& evaluation);  // to the search
   // How long a compiler took for the variant.
   void report_compiled(const Variant& variant, double seconds);
+  // How long it is likely to take for the variant; nullopt if that is not known.
+  std::optional<double> likely_seconds(const Variant& variant);
+
+  // The search proposes the same variants, whatever the results are, and whenever they are
+  // reported.
+  bool in_any_order() const { return in_any_order_; }
+
   // mgtune::is_reached(). False while is_thinking(): nobody can ask the search.
   bool is_reached(double target) const;
 
@@ -99,6 +106,7 @@ class Proposals {
   std::deque<Variant> retried_;
   bool lacks_default_ = false;  // the search proposes the default first
   bool exhausted_ = false, has_proposed_ = false, awaits_warm_start_ = false;
+  bool in_any_order_ = false;
   std::uint64_t looked_in_vain_ = 0;
   std::vector<Evaluation> unreported_;  // since the search began to think
   // The last member, because it uses the search.

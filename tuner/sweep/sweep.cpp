@@ -416,7 +416,8 @@ Result<SweepSummary> run_sweep(const SweepOptions& options, const std::vector<De
       .builder = Builder(cache),
       .cache = cache,
       .pool = CompilePool({options.program, "worker", "compile", compile_target_word(device)},
-                          options.compile_processes, kCompileDeadline, options.cores.compile),
+                          options.compile_processes, kCompileDeadline, options.cores.compile,
+                          device.kind == DeviceKind::cpu ? 1 : kMostTogether),
       .workers =
           MeasurePool(options.program, devices, options.method, deadline, options.cores.measure),
       .journal = SweepJournal(store, options, device, gpu_id),

@@ -119,13 +119,15 @@ void SweepLoop::while_waiting(WaitSet& waiting) {
 }
 
 // Between search and result there are no more variants than keep the compilers and the measure
-// workers busy. Those that wait for the compiler's probe keep nobody busy.
-std::size_t SweepLoop::window() const {
-  return 2 * shared_.pool.size() + 2 * shared_.workers.size() + shared_.pool.unproven();
+// workers busy: each compiler has a group and finds another one. Those that wait for the compiler's
+// probe keep nobody busy.
+std::size_t SweepLoop::window(const ProblemSweep* problem) const {
+  const std::size_t together = problem == nullptr ? 1 : problem->most_together();
+  return 2 * together * shared_.pool.size() + 2 * shared_.workers.size() + shared_.pool.unproven();
 }
 
 Status SweepLoop::advance() {
-  MGTUNE_TRY(turn_->advance(window()));
+  MGTUNE_TRY(turn_->advance(window(turn_)));
   // Builds that the turn waits for no more would keep those of the next problem waiting.
   if (turn_->stopping()) drop_waiting(*turn_);
   return turn_->wants_more() ? Status() : work_ahead();
@@ -134,7 +136,7 @@ Status SweepLoop::advance() {
 Status SweepLoop::work_ahead() {
   if (shared_.should_stop()) return {};
   std::size_t others = turn_ == nullptr ? 0 : turn_->at_work();
-  for (std::size_t place = 0; others < window() || place < ahead_.size(); ++place) {
+  for (std::size_t place = 0; others < window(turn_) || place < ahead_.size(); ++place) {
     if (place == ahead_.size()) {
       if (!next_ || place == most_ahead_) return {};
       MGTUNE_ASSIGN(ProblemSweep* const next, next_());
@@ -146,7 +148,8 @@ Status SweepLoop::work_ahead() {
       MGTUNE_TRY(next->begin_ahead());
     }
     ProblemSweep& problem = *ahead_[place];
-    MGTUNE_TRY(problem.advance(window() - std::min(window(), others)));
+    const std::size_t most = window(&problem);
+    MGTUNE_TRY(problem.advance(most - std::min(most, others)));
     others += problem.at_work();
     // It wants more if the window is full, or if it waits for its search or its warm start.
     if (problem.wants_more()) return {};

@@ -69,7 +69,7 @@ class SweepLoop {
   void make_silence();
   void wait();
   void while_waiting(WaitSet& waiting);
-  std::size_t window() const;
+  std::size_t window(const ProblemSweep* problem) const;
 
   SweepShared& shared_;
   std::size_t most_ahead_;

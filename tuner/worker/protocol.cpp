@@ -79,8 +79,11 @@ template <typename... Kinds>
 void read_work(ObjectReader& reader, std::string_view kind, std::variant<Kinds...>& work) {
   const auto read_if_kind = [&]<typename Kind>(std::type_identity<Kind>) {
     if (kind != Kind::kKind) return false;
-    for_each_member(work.template emplace<Kind>(),
-                    [&reader](const char* key, auto& value) { reader.read(key, value); });
+    Kind& read = work.template emplace<Kind>();
+    for_each_member(read, [&reader](const char* key, auto& value) { reader.read(key, value); });
+    if constexpr (std::is_same_v<Kind, CompileRequest>) {
+      if (reader.has("others")) reader.read("others", read.others);
+    }
     return true;
   };
   const bool known = (read_if_kind(std::type_identity<Kinds>()) || ...);
@@ -106,11 +109,14 @@ void read_fields(ObjectReader& reader, WorkSeconds& seconds) {
 
 std::string encode(const WorkRequest& request) {
   return std::visit(
-      [&request](const auto& work) {
+      [&request]<typename Kind>(const Kind& work) {
         Json json{{"do", work.kKind}, {"id", request.id}};
         for_each_member(work, [&json](const char* key, const auto& value) {
           json[key] = field_json(value, number_or_word);
         });
+        if constexpr (std::is_same_v<Kind, CompileRequest>) {
+          if (!work.others.empty()) json["others"] = work.others;
+        }
         return json.compact_text();
       },
       request.work);

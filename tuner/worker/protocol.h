@@ -11,7 +11,7 @@
 //
 //   parent -> worker   {"do": "compile", "id": 6, "kernel": "rmsnorm", "op": "rmsnorm.forward",
 //                       "problem": "rows=64 hidden=256 T=bf16", "variant": "row VEC=8 ...",
-//                       "device": "GPU-..."}
+//                       "device": "GPU-...", "others": ["row VEC=4 ...", ...]}
 //                      {"do": "measure", "id": 7, ... the same four ..., "stop_above_ns": 1234.5}
 //                      {"do": "count", "id": 8, ... the same four ..., "tier": 1}
 //                      {"do": "ceiling", "id": 9, "ceiling": "copy", "bytes": 67108864}
@@ -29,6 +29,8 @@
 //                      {"did": "done", "id": 6, ... "build": {...}, "code": "12ab...",
 //                       "not_cached": "no space"}
 //                      {"did": "failed", "id": 7, "status": "io", "message": "cannot write ..."}
+//
+// "others" is left out if there are none.
 //
 // Decoding is strict: a missing, unknown or mistyped key is corrupt. A number that is not finite is
 // sent as the string "inf", "-inf" or "nan". Bytes that are not UTF-8, for example from a compiler
@@ -71,6 +73,11 @@ struct VariantRequest : NamedProblem {
 struct CompileRequest : VariantRequest {
   static constexpr std::string_view kKind = "compile";
   std::string device;  // DeviceInfo::id of the device to build for
+  // Variants of the same problem that this worker will be asked for next. It compiles their kernels
+  // together with those of this variant, and takes their builds from the cache when they are asked
+  // for. The reply is about this variant alone, but for `compile_seconds`. If the worker crashes or
+  // is late, any of the variants may be at fault.
+  std::vector<std::string> others = {};
 };
 
 // Builds, checks and times the variant.
@@ -148,8 +155,10 @@ struct WorkReply {
   StatusCode failure = StatusCode::ok;
   Outcome outcome = Outcome::ok;  // of done, like all fields below
   std::optional<BuildRecord> build;
-  std::string code;                       // of a build: machine_code_identity()
-  std::optional<double> compile_seconds;  // of a build that a compiler made, not the cache
+  std::string code;  // of a build: machine_code_identity()
+  // Of a build that a compiler made, not the cache. With CompileRequest::others it is the time of
+  // all of them.
+  std::optional<double> compile_seconds;
   std::string not_cached;  // why the build could not be kept in the cache; "" if it was
   std::optional<CheckRecord> check;
   std::optional<MeasurementRecord> measurement;

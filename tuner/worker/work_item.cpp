@@ -45,10 +45,7 @@ std::string stored_log(const std::string& log) {
 Result<BuildRequest> keyed_request(Builder& builder, const WorkItem& item, const DeviceInfo& device,
                                    BuildRecord& record) {
   record.arch = device.arch;
-  const Operator& op = *item.problem.op;
-  MGTUNE_ASSIGN(const Slots slots,
-                compile_slots(item.problem.binding(), item.variant, device.limits));
-  MGTUNE_ASSIGN(BuildRequest request, variant_build_request(op, item.variant, slots, device.arch));
+  MGTUNE_ASSIGN(BuildRequest request, item_build_request(item, device));
   record.arch = request.arch;
   MGTUNE_ASSIGN(request.key, builder.key(request));
   record.key = request.key;
@@ -89,6 +86,12 @@ Result<WorkItem> bind_request(Catalog& catalog, const NamedProblem& request,
   MGTUNE_ASSIGN(item.problem, bind_problem(**op, values));
   MGTUNE_ASSIGN(item.variant, parse_variant(**op, variant));
   return item;
+}
+
+Result<BuildRequest> item_build_request(const WorkItem& item, const DeviceInfo& device) {
+  MGTUNE_ASSIGN(const Slots slots,
+                compile_slots(item.problem.binding(), item.variant, device.limits));
+  return variant_build_request(*item.problem.op, item.variant, slots, device.arch);
 }
 
 Result<Build> build_item(Builder& builder, const WorkItem& item, const DeviceInfo& device,

@@ -24,6 +24,9 @@ struct WorkItem {
 Result<WorkItem> bind_request(Catalog& catalog, const NamedProblem& request,
                               const std::string& variant);
 
+// The build of the item's variant for the device. Its sources belong to the catalog.
+Result<BuildRequest> item_build_request(const WorkItem& item, const DeviceInfo& device);
+
 // Builds the item's variant for the device. `record` describes the build and its outcome, also if
 // the variant does not compile. A build to which ptxas objects (ptxas_objections()) is
 // compile_failed as well: it is not the kernel that the source describes.

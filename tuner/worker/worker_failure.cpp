@@ -62,6 +62,12 @@ bool is_tried_twice(const WorkRequest& request, const WorkReply& failed) {
   return failed.failure == StatusCode::environment || failed.failure == StatusCode::io;
 }
 
+// Whoever asks for such a request tries it again: see is_worth_a_retry().
+bool has_others(const WorkRequest& request) {
+  const auto* compile = std::get_if<CompileRequest>(&request.work);
+  return compile != nullptr && !compile->others.empty();
+}
+
 // "compiling row VEC=8 of rmsnorm.forward rows=64 T=bf16"; "" for work that ends no sweep.
 std::string describe(const WorkRequest& request) {
   const auto text = [](const char* verb, const std::string& what, const NamedProblem& problem) {
@@ -161,7 +167,7 @@ WorkReply lost_reply(const WorkRequest& request, const WorkReply& begun, const L
 }
 
 bool is_worth_a_retry(const WorkRequest& request, const WorkReply& reply) {
-  if (request.is<ProbeRequest>()) return false;
+  if (request.is<ProbeRequest>() || has_others(request)) return false;
   const bool compiles = request.is<CompileRequest>();
   if (reply.kind != WorkReply::Kind::failed) {
     return reply.outcome == Outcome::crashed || (!compiles && reply.outcome == Outcome::timeout);
@@ -170,7 +176,7 @@ bool is_worth_a_retry(const WorkRequest& request, const WorkReply& reply) {
 }
 
 bool is_worth_a_retry(const WorkRequest& request, const LostWorker& lost) {
-  if (request.is<ProbeRequest>()) return false;
+  if (request.is<ProbeRequest>() || has_others(request)) return false;
   const bool compiles = request.is<CompileRequest>();
   return !compiles || (lost.reason.code() != StatusCode::timeout && !lost.from_outside);
 }

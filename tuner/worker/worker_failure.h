@@ -55,7 +55,8 @@ WorkReply lost_reply(const WorkRequest& request, const WorkReply& begun, const L
 // Whether a new worker may succeed. Yes for a full disk or a removed temporary folder: both can be
 // over by then. Yes for a crashed GPU context: an earlier variant may have damaged it. No for
 // counters that the driver refuses. No for a compiler without memory: the pool tries it again with
-// no other compiler beside it. Yes for a timeout that a measure worker reports itself: its process
+// no other compiler beside it. No for several variants that compile together: the pool tries each
+// of them again by itself. Yes for a timeout that a measure worker reports itself: its process
 // may have been stopped meanwhile. No for a probe: a new worker would not show what is wrong with
 // the old one.
 bool is_worth_a_retry(const WorkRequest& request, const WorkReply& reply);

@@ -10,7 +10,8 @@
 // A request that fails is tried once more, alone in a new child process. The second failure is the
 // variant's outcome, unless the worker had announced that it runs the problem's reference, or the
 // worker was ended from outside: then the pools decide whom to blame. A compiler that misses its
-// deadline is not tried again here: minutes are lost already. A compiler that was killed, found no
+// deadline is not tried again here: minutes are lost already. Nor are variants that compile
+// together: the pool tries each of them again by itself. A compiler that was killed, found no
 // memory, or got too little time from the processors is tried again by the pool, with no other
 // compiler beside it (compile_pool.h). All deadlines use the monotonic clock. One thread.
 

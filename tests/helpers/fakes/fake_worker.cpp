@@ -20,6 +20,11 @@
 // variant's. FAKE_WORKER_STARTS names a file: a line for each process, with its device.
 // FAKE_WORKER_COMPILE_AFTER_START names a device: a compile ends when that file says that a worker
 // of this device was started, and fails if it does not after five minutes.
+// FAKE_WORKER_COMPILE_SECONDS: how long a compiler says that it took for each variant. A process
+// says nothing of a variant that was among the others of a request: it has the build.
+// FAKE_WORKER_LONG: variants that contain this text take a minute, as they say.
+// FAKE_WORKER_GROUPS names a file: a line for each request with others, "first + other + other". A
+// request does what the others say, too, if that goes wrong: see kTrouble.
 // FAKE_WORKER_CORES names a file: a line for each process, with its kind and its cores.
 // FAKE_WORKER_COMPILE_MS and FAKE_WORKER_MEASURE_MS say how long they take. FAKE_WORKER_FAST names
 // the one variant that is measured to be faster than the others, FAKE_WORKER_SAME_CODE a parameter
@@ -32,17 +37,21 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
+#include <optional>
+#include <set>
 #include <sstream>
 #include <string>
 #include <thread>
 #include <type_traits>
 #include <variant>
+#include <vector>
 
 #include "system/cores.h"
 #include "system/utc_now.h"
@@ -235,12 +244,28 @@ void spread(const WorkRequest& request, const std::string& variant, WorkReply& r
   reply.outcome = measurement.outcome = Outcome::raced_out;
 }
 
+std::optional<double> compile_seconds(const CompileRequest& request) {
+  static std::set<std::string> built;
+  const std::string seconds = variable("FAKE_WORKER_COMPILE_SECONDS");
+  const std::string slow = variable("FAKE_WORKER_LONG");
+  if (seconds.empty() || built.contains(request.variant)) return std::nullopt;
+  built.insert(request.others.begin(), request.others.end());
+  const auto took = [&](const std::string& variant) {
+    const bool is_slow = !slow.empty() && variant.find(slow) != std::string::npos;
+    return is_slow ? 60 : std::stod(seconds);
+  };
+  double all = took(request.variant);
+  for (const std::string& other : request.others) all += took(other);
+  return all;
+}
+
 void done(const WorkRequest& request, const std::string& variant) {
   WorkReply reply;
   reply.id = request.id;
   reply.message = variant;
   reply.build = BuildRecord{};
-  if (request.is<CompileRequest>()) {
+  if (const auto* compile = std::get_if<CompileRequest>(&request.work)) {
+    reply.compile_seconds = compile_seconds(*compile);
     reply.build->sha256 = "sha of " + without(variant, "FAKE_WORKER_SAME_CODE");
     const char* const renaming = "FAKE_WORKER_SAME_MACHINE_CODE";
     if (!variable(renaming).empty()) reply.code = "code of " + without(variant, renaming);
@@ -405,8 +430,30 @@ void serve_energy(const WorkRequest& request, const EnergyRequest& work) {
   say(encode(reply));
 }
 
+// What goes wrong with a group that has one of these. The last one goes well by itself.
+constexpr std::array kTrouble = {"crash",   "hang",     "killed",
+                                 "refused", "no space", "crash in company"};
+
+// The variant of a request, or the one of a group that makes trouble.
+std::string variant_of(const CompileRequest& request) {
+  if (request.others.empty()) return request.variant;
+  std::string group = request.variant;
+  std::string trouble;
+  for (const std::string& other : request.others) group += " + " + other;
+  std::vector<std::string> all = request.others;
+  all.push_back(request.variant);
+  for (const std::string& one : all) {
+    if (std::ranges::find(kTrouble, one) != kTrouble.end()) trouble = one;
+  }
+  if (const std::string groups = variable("FAKE_WORKER_GROUPS"); !groups.empty()) {
+    std::ofstream(groups, std::ios::app) << group + "\n" << std::flush;
+  }
+  if (trouble == "crash in company") return "crash";
+  return trouble.empty() ? request.variant : trouble;
+}
+
 std::string variant_of(const WorkRequest& request) {
-  if (const auto* compile = std::get_if<CompileRequest>(&request.work)) return compile->variant;
+  if (const auto* compile = std::get_if<CompileRequest>(&request.work)) return variant_of(*compile);
   if (const auto* count = std::get_if<CountRequest>(&request.work)) return count->variant;
   return std::get<MeasureRequest>(request.work).variant;
 }

@@ -129,9 +129,12 @@ TEST(ProposalsInOrder, WhatIsLikelyToCompileLongestComesFirst) {
   EXPECT_TRUE(proposals.exclude(variant_text(op, variant(1024))));  // its result is known
   EXPECT_EQ(proposals.next({}), variant(32));
   EXPECT_EQ(proposals.next({}), variant(256)) << "the first two are spread";
+  EXPECT_EQ(proposals.likely_seconds(variant(512)), std::nullopt);
   proposals.report_compiled(variant(64), 1);
   proposals.report_compiled(variant(128), 100);
   proposals.report_compiled(variant(512), 10);
+  EXPECT_GT(proposals.likely_seconds(variant(128)), 20);
+  EXPECT_LT(proposals.likely_seconds(variant(64)), 5);
   for (const std::int64_t threads : {128, 512, 64}) {
     EXPECT_EQ(proposals.next({}), variant(threads));
   }

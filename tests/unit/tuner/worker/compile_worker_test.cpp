@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "build/build_cache.h"
 #include "compile/compile_pool.h"
@@ -35,8 +36,8 @@ class CompileWorkerTest : public ::testing::Test {
  protected:
   void SetUp() override { ::setenv("MGTUNE_CACHE_DIR", cache_.path().c_str(), 1); }
 
-  WorkReply compile(const std::string& variant) {
-    const Result<std::optional<WorkReply>> reply = submit(variant, "cpu");
+  WorkReply compile(const std::string& variant, const std::vector<std::string>& others = {}) {
+    const Result<std::optional<WorkReply>> reply = submit(variant, "cpu", others);
     EXPECT_TRUE(reply.ok()) << reply.status().message();
     return reply.ok() && reply->has_value() ? **reply : WorkReply();
   }
@@ -56,10 +57,11 @@ class CompileWorkerTest : public ::testing::Test {
     return path;
   }
 
-  Result<std::optional<WorkReply>> submit(const std::string& variant, const std::string& device) {
+  Result<std::optional<WorkReply>> submit(const std::string& variant, const std::string& device,
+                                          const std::vector<std::string>& others = {}) {
     const NamedProblem problem{source_path("tests/families/vector_add"), "vector_add.add",
                                "n=1000 T=f32"};
-    pool_.submit({1, CompileRequest{{problem, variant}, device}});
+    pool_.submit({1, CompileRequest{{problem, variant}, device, others}});
     return wait_for_next(pool_);
   }
 
@@ -92,6 +94,17 @@ TEST_F(CompileWorkerTest, TheArtifactIsInTheCache) {
   EXPECT_GT(reply.compile_seconds.value_or(0), 0);
   EXPECT_EQ(compile("flat THREADS=64 MODE=good").compile_seconds, std::nullopt)
       << "no compiler ran";
+}
+
+// The reply is about the first one alone, whatever the others are.
+TEST_F(CompileWorkerTest, OthersThatCannotBeBuiltAreTheirOwnConcern) {
+  const WorkReply reply = compile("flat THREADS=64 MODE=good",
+                                  {"flat THREADS=63 MODE=good", "no such design",
+                                   "flat THREADS=64 MODE=broken", "flat THREADS=32 MODE=good"});
+  EXPECT_EQ(reply.outcome, Outcome::ok) << reply.message;
+  EXPECT_GT(reply.compile_seconds.value_or(0), 0);
+  EXPECT_EQ(compile("flat THREADS=64 MODE=broken").outcome, Outcome::compile_failed);
+  EXPECT_EQ(compile("flat THREADS=32 MODE=good").outcome, Outcome::ok);
 }
 
 TEST_F(CompileWorkerTest, WhatDoesNotCompileSaysWhere) {

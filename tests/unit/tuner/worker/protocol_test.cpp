@@ -168,6 +168,28 @@ TEST(Protocol, RequestsSurviveTheWire) {
   expect_same(measure);
 }
 
+TEST(Protocol, VariantsThatCompileTogetherSurviveTheWire) {
+  CompileRequest request{variant_request(), "cpu"};
+  EXPECT_THAT(encode(WorkRequest{7, request}), testing::Not(testing::HasSubstr("others")));
+  EXPECT_THAT(on_the_wire(request).others, testing::IsEmpty());
+  request.others = {"row VEC=4", "row VEC=2"};
+  const CompileRequest decoded = on_the_wire(request);
+  EXPECT_EQ(decoded.others, request.others);
+  EXPECT_EQ(decoded.device, "cpu");
+  expect_same(decoded);
+
+  const std::string line = encode(WorkRequest{7, request});
+  for (const char* wrong : {R"("row VEC=4")", "[1]", "null"}) {
+    std::string edited = line;
+    const std::string right = R"(["row VEC=4","row VEC=2"])";
+    edited.replace(edited.find(right), right.size(), wrong);
+    EXPECT_EQ(decode_request(edited).status().code(), StatusCode::corrupt) << edited;
+  }
+  std::string measure = encode(WorkRequest{7, MeasureRequest{variant_request(), 1}});
+  measure.insert(measure.size() - 1, R"(,"others":["row VEC=4"])");
+  EXPECT_EQ(decode_request(measure).status().code(), StatusCode::corrupt) << measure;
+}
+
 TEST(Protocol, RepliesSurviveTheWire) {
   const std::string line = encode(reply());
   EXPECT_EQ(line.find('\n'), std::string::npos);

@@ -74,6 +74,17 @@ TEST(WorkerFailure, ALateCompilerThatWasNotAtWorkIsStarved) {
   EXPECT_FALSE(is_starved(seconds(200), seconds(150))) << "two threads";
 }
 
+TEST(WorkerFailure, VariantsThatCompileTogetherAreNotTriedAgainTogether) {
+  const LostWorker crashed{io_error("end of file"), "killed by signal 11", false, {}, ""};
+  const WorkReply no_space = failed_reply(1, io_error("no space"));
+  CompileRequest work;
+  EXPECT_TRUE(is_worth_a_retry({1, work}, crashed));
+  EXPECT_TRUE(is_worth_a_retry({1, work}, no_space));
+  work.others = {"row VEC=4"};
+  EXPECT_FALSE(is_worth_a_retry({1, work}, crashed));
+  EXPECT_FALSE(is_worth_a_retry({1, work}, no_space));
+}
+
 TEST(WorkerFailure, ATimeoutThatAWorkerReportsIsTriedAgainUnlessItCompiles) {
   WorkReply late;
   late.outcome = Outcome::timeout;

@@ -1,0 +1,48 @@
+// GroupSize: how many variants a compile process gets at a time, to compile their kernels as one
+// program.
+//
+// A program costs 0.05 to 0.08 s of processor time beside its kernels, however many it has. If a
+// variant takes 0.2 s by itself, most of this is saved for each further variant of a group. If it
+// takes a second, next to nothing is saved, and results are kept back: no variant of a group is
+// ready before all are. So a group should take about a second. How long a variant takes is learned
+// per operator, from those that were compiled. Until one was, each variant is compiled by itself.
+//
+// One thread.
+
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+
+namespace mgtune {
+
+inline constexpr std::size_t kMostTogether = 8;
+inline constexpr double kSecondsTogether = 1;
+
+class GroupSize {
+ public:
+  // At most so many; with 1 there are no groups.
+  explicit GroupSize(std::size_t most) : most_(most) {}
+
+  // How long a compiler took for one variant of the operator.
+  void report(const std::string& op, double seconds);
+
+  // How many variants of the operator take about a second.
+  std::size_t wanted(const std::string& op) const;
+
+  // The same for `waiting` variants that so many processes share. It is at most an equal part, so
+  // that no process gets the last ones while others have nothing to do.
+  std::size_t of(const std::string& op, std::size_t waiting, std::size_t processes) const;
+
+ private:
+  struct Mean {
+    double seconds = 0;
+    int reports = 0;
+  };
+
+  std::size_t most_;
+  std::map<std::string, Mean> means_;  // by operator
+};
+
+}  // namespace mgtune
