@@ -75,6 +75,7 @@ constexpr std::array<std::uint8_t, 36> kWithoutSymbols = {
     0x2a, 0x31, 0x34, 0x35, 0x36, 0x37, 0x38, 0x39, 0x3d, 0x3e, 0x3f, 0x40,
     0x41, 0x44, 0x46, 0x48, 0x4a, 0x4c, 0x50, 0x51, 0x54, 0x55, 0x5a, 0x5f};
 
+constexpr std::uint64_t kMostAligned = 4096;  // a larger one is damage
 constexpr std::uint32_t kNoIndex = ~std::uint32_t{0};
 constexpr std::uint32_t kSymbolBits = 0xffffff;  // of a code section's sh_info; registers above
 
@@ -147,7 +148,7 @@ bool Cut::keep_sections() {
   for (std::uint32_t i = 0; i < old_.sections.size(); ++i) {
     const CubinSection& section = old_.sections[i];
     const std::size_t kind = kind_of(section.name, kernel_);
-    if (kind == kUnknown) return false;
+    if (kind == kUnknown || section.head.sh_addralign > kMostAligned) return false;
     if (kind == kLeftOut) continue;
     kept.emplace_back(
         kind, Section{section.head, std::string(section.name), std::string(section.content), i});

@@ -295,7 +295,8 @@ class NvrtcCompiler final : public Compiler {
       build.variables.push_back({variable, symbol});
     }
     // As compile_together() makes it.
-    if (entries.size() == 1 && build.kernels.size() == 1 && entries.front().stands_alone) {
+    if (entries.size() == 1 && build.kernels.size() == 1 && request.variables.empty() &&
+        entries.front().stands_alone) {
       auto cut = kernel_cubin(build.binary, build.kernels.front().symbol);
       if (cut.has_value()) build.binary = *std::move(cut);
     }

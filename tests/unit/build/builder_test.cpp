@@ -1,5 +1,6 @@
 #include "build/builder.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "build/kernel_binaries.h"
@@ -17,6 +18,7 @@ struct Calls {
   int compiled = 0;
   std::string identity = "fake 1";
   bool apart = false;
+  std::vector<std::vector<std::string>> together = {};  // kernels that were compiled as one program
 };
 
 class FakeCompiler final : public Compiler {
@@ -39,6 +41,22 @@ class FakeCompiler final : public Compiler {
     build.sha256 = sha256_hex(build.binary);
     for (const std::string& kernel : request.kernels) build.kernels.push_back({kernel, kernel});
     return build;
+  }
+
+  // A kernel with a 9 does not go with others.
+  std::vector<std::optional<Build>> compile_together(
+      const std::vector<BuildRequest>& requests) override {
+    std::vector<std::optional<Build>> builds;
+    std::vector<std::string>& kernels = calls_.together.emplace_back();
+    for (const BuildRequest& request : requests) {
+      kernels.push_back(request.kernels.front());
+      builds.emplace_back();
+      if (kernels.back().find('9') != std::string::npos) continue;
+      builds.back() = compile(request).value();
+      builds.back()->key = request.key;
+      --calls_.compiled;
+    }
+    return builds;
   }
 
  private:
@@ -187,6 +205,62 @@ TEST_F(BuilderOfKernels, KernelsThatShareAVariableStayTogether) {
 TEST_F(BuilderOfKernels, TheFailureOfOneKernelIsThatOfTheVariant) {
   request_.source = "broken.cu";
   EXPECT_EQ(builder().build(request_).status().message(), "broken.cu:1: error");
+}
+
+TEST_F(BuilderOfKernels, KernelsOfSeveralRequestsAreCompiledTogether) {
+  using Groups = std::vector<std::vector<std::string>>;
+  BuildRequest other = request_;
+  other.kernels = {"k<2>", "sum"};
+  Builder b = builder();
+  b.build_together({request_, other});
+  EXPECT_EQ(calls_.together, (Groups{{"k<1>", "sum", "k<2>"}}));
+  EXPECT_EQ(b.compiled(), 1);
+  EXPECT_EQ(b.build(request_)->binary,
+            join_binaries({"binary of a.cu k<1>", "binary of a.cu sum"}));
+  EXPECT_EQ(b.build(other)->kernels[0].name, "k<2>");
+  EXPECT_EQ(calls_.compiled, 0);
+  EXPECT_EQ(b.compiled(), 1);
+
+  // What the cache has is not compiled again, and what is left is no group.
+  other.kernels = {"k<3>", "sum"};
+  b.build_together({request_, other});
+  EXPECT_EQ(calls_.together.size(), 1U);
+  EXPECT_EQ(b.build(other)->kernels[0].name, "k<3>");
+  EXPECT_EQ(calls_.compiled, 1);
+}
+
+TEST_F(BuilderOfKernels, WhatDoesNotGoTogetherIsCompiledAlone) {
+  BuildRequest other = request_;
+  other.kernels = {"k<9>"};
+  Builder b = builder();
+  b.build_together({request_, other});
+  EXPECT_EQ(b.build(other)->binary, "binary of a.cu k<9>");
+  EXPECT_EQ(calls_.compiled, 1);
+}
+
+TEST_F(BuilderOfKernels, RequestsThatDifferInMoreThanTheirKernelsAreNotOneProgram) {
+  using Groups = std::vector<std::vector<std::string>>;
+  std::vector<BuildRequest> requests(6, request_);
+  for (std::size_t i = 0; i < requests.size(); ++i)
+    requests[i].kernels = {fmt::format("k<1{}>", i)};
+  requests[1].arch = "sm_90a";
+  requests[2].options = {"--fmad=false"};
+  requests[3].macros = {{"N", "4"}};
+  requests[4].dynamic_shared = {true};
+  Builder b = builder();
+  b.build_together(requests);
+  EXPECT_EQ(calls_.together, (Groups{{"k<10>", "k<15>"}}));
+}
+
+TEST_F(BuilderOfKernels, NothingIsCompiledTogetherForNoCacheOrForSharedVariables) {
+  BuildRequest other = request_;
+  other.kernels = {"k<2>"};
+  directory_ = "";
+  builder().build_together({request_, other});
+  directory_ = folder_.file("cache");
+  request_.kernels_apart = other.kernels_apart = false;
+  builder().build_together({request_, other});
+  EXPECT_TRUE(calls_.together.empty());
 }
 
 class VariantBuildRequestTest : public testing::Test {

@@ -12,6 +12,7 @@
 #include "compiler/cuda_toolkit.h"
 #include "compiler/debug_build.h"
 #include "compiler/nvrtc.h"
+#include "compiler/ptx_entries.h"
 #include "compiler/ptxas_report.h"
 #include "tests/helpers/fakes/fake_loader.h"
 #include "tests/helpers/test_folder.h"
@@ -66,10 +67,9 @@ TEST_P(NvrtcEveryArch, CompilesToACubin) {
   EXPECT_LT(kernel.registers, 64);
   EXPECT_EQ(kernel.spill_bytes, 0);
   EXPECT_EQ(kernel.static_shared_bytes, 400);
-  EXPECT_EQ(
-      build->ptx_bytes,
-      static_cast<int>(
-          compile_to_ptx({&sources, "scaled.cu", {kernel.name}, build->arch}).value().size()));
+  const std::string ptx =
+      compile_to_ptx({&sources, "scaled.cu", {kernel.name}, build->arch}).value();
+  EXPECT_EQ(build->ptx_bytes, parse_ptx(ptx).at(0).bytes);
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, NvrtcEveryArch,
@@ -104,6 +104,39 @@ TEST(NvrtcCompiler, ASumOfHalvesIsCudasSumOfHalves) {
   const Result<std::string> ptx = compile_to_ptx({&sources, "one.cu", {"one"}, "sm_90a"});
   ASSERT_TRUE(ptx.ok()) << ptx.status().message();
   EXPECT_THAT(*ptx, HasSubstr("add.f16"));
+}
+
+// A kernel with a static array that others have too, beside one with two, does not go together.
+TEST(NvrtcCompiler, WhatDependsOnOthersIsNotCompiledTogether) {
+  const SourceTree sources = {
+      "kernels/test",
+      {{"one.cu",
+        "__device__ float* first() { __shared__ float x[32]; return x; }\n"
+        "__device__ float* second() { __shared__ float x[32]; return x; }\n"
+        "template <int N> __global__ void a(float* y) { first()[threadIdx.x] = y[N]; "
+        "__syncthreads(); y[threadIdx.x] = first()[threadIdx.x ^ 1]; }\n"
+        "template <int N> __global__ void b(float* y) { first()[threadIdx.x] = y[N]; "
+        "second()[threadIdx.x] = y[N + 1]; __syncthreads(); "
+        "y[threadIdx.x] = first()[threadIdx.x ^ 1] + second()[threadIdx.x ^ 2]; }\n"
+        "template <int N> __global__ void c(float* y) { y[threadIdx.x] = N; }\n"}}};
+  const auto compiler = make_nvrtc_compiler("sm_90a");
+  ASSERT_TRUE(compiler.ok()) << compiler.status().message();
+  std::vector<BuildRequest> requests;
+  for (const char* kernel : {"a<1>", "b<1>", "c<1>", "c<2>"}) {
+    requests.push_back({&sources, "one.cu", {kernel}, "sm_90a"});
+  }
+  const auto builds = (*compiler)->compile_together(requests);
+  ASSERT_EQ(builds.size(), 4U);
+  EXPECT_FALSE(builds[0].has_value() && builds[1].has_value());
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    EXPECT_TRUE(i < 2 || builds[i].has_value());
+    if (!builds[i].has_value()) continue;
+    EXPECT_EQ(builds[i]->binary, (*compiler)->compile(requests[i])->binary);
+  }
+  // A kernel that does not compile is nobody's build, and its failure is its own.
+  requests.push_back({&sources, "one.cu", {"d<1>"}, "sm_90a"});
+  for (const auto& build : (*compiler)->compile_together(requests)) EXPECT_FALSE(build.has_value());
+  EXPECT_EQ((*compiler)->compile(requests.back()).status().code(), StatusCode::compile_failed);
 }
 
 TEST(NvrtcCompiler, EqualInputsGiveEqualCubins) {

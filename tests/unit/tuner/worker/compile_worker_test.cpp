@@ -13,6 +13,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -61,12 +62,14 @@ class CompileWorkerTest : public ::testing::Test {
                                           const std::vector<std::string>& others = {}) {
     const NamedProblem problem{source_path("tests/families/vector_add"), "vector_add.add",
                                "n=1000 T=f32"};
-    pool_.submit({1, CompileRequest{{problem, variant}, device, others}});
-    return wait_for_next(pool_);
+    pool_->submit({1, CompileRequest{{problem, variant}, device, others}});
+    return wait_for_next(*pool_);
   }
 
   const TestFolder cache_;
-  CompilePool pool_{{mgtune_path(), "worker", "compile", kTarget}, 1, std::chrono::seconds(60)};
+  std::optional<CompilePool> pool_{
+      std::in_place, std::vector<std::string>{mgtune_path(), "worker", "compile", kTarget}, 1,
+      std::chrono::seconds(60)};
 };
 
 // The worker's own warning goes nowhere.
@@ -105,6 +108,28 @@ TEST_F(CompileWorkerTest, OthersThatCannotBeBuiltAreTheirOwnConcern) {
   EXPECT_GT(reply.compile_seconds.value_or(0), 0);
   EXPECT_EQ(compile("flat THREADS=64 MODE=broken").outcome, Outcome::compile_failed);
   EXPECT_EQ(compile("flat THREADS=32 MODE=good").outcome, Outcome::ok);
+}
+
+// NVRTC makes one program of the kernels of all variants. The cpu device's compiler does not.
+TEST_F(CompileWorkerTest, OthersOfAGpuAreCompiledWithTheFirst) {
+  constexpr char kGpu[] = R"({"id": "cpu", "arch": "sm_90", "compute_capability": 90,
+      "sm_count": 132, "max_shared_bytes": 232448, "l2_bytes": 50000000})";
+  pool_.emplace(std::vector<std::string>{mgtune_path(), "worker", "compile", kGpu}, 1,
+                std::chrono::seconds(60));
+  const std::string good = "flat THREADS=64 MODE=good", other = "flat THREADS=32 MODE=good";
+  const WorkReply together = compile(good, {other});
+  EXPECT_EQ(together.outcome, Outcome::ok) << together.message;
+  EXPECT_GT(together.compile_seconds.value_or(0), 0);
+  const WorkReply from_cache = compile(other);
+  EXPECT_EQ(from_cache.outcome, Outcome::ok) << from_cache.message;
+  EXPECT_EQ(from_cache.compile_seconds, std::nullopt) << "no compiler ran";
+  ASSERT_TRUE(together.build && from_cache.build);
+  EXPECT_NE(together.build->sha256, from_cache.build->sha256);
+
+  // One that does not compile keeps no other from compiling.
+  const WorkReply beside = compile("flat THREADS=128 MODE=good", {"flat THREADS=128 MODE=broken"});
+  EXPECT_EQ(beside.outcome, Outcome::ok) << beside.message;
+  EXPECT_EQ(compile("flat THREADS=128 MODE=broken").outcome, Outcome::compile_failed);
 }
 
 TEST_F(CompileWorkerTest, WhatDoesNotCompileSaysWhere) {
