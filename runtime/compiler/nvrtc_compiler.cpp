@@ -47,6 +47,9 @@ constexpr const char* kMinimal = "--minimal";
 // Lets mg/half_types.cuh include CUDA's own headers.
 constexpr const char* kCudaHeaders = "--define-macro=MG_CUDA_HEADERS";
 
+// Part of the identity: earlier builds of the same sources have what kernel_cubin() leaves out.
+constexpr const char* kOneKernel = ", cubins of one kernel";
+
 // Only NVRTC_ERROR_OUT_OF_MEMORY says nothing about the source.
 StatusCode failure_code(nvrtcResult result) {
   return result == NVRTC_ERROR_OUT_OF_MEMORY ? StatusCode::environment : StatusCode::compile_failed;
@@ -367,6 +370,7 @@ Result<std::unique_ptr<NvrtcCompiler>> make_compiler_with(std::vector<std::strin
   std::string identity =
       "nvrtc " + file_identity(path) + ", headers " + cuda_headers_sha256(file_system, include);
   for (const std::string& option : options) identity += " " + option;
+  identity += kOneKernel;
   return std::make_unique<NvrtcCompiler>(std::move(path), std::move(include), std::move(identity),
                                          std::move(options), loader);
 }
