@@ -115,6 +115,7 @@ std::vector<PtxEntry> parse_ptx(std::string_view ptx) {
   }
 
   std::vector<Uses> uses;
+  uses.reserve(entries.size());
   for (const PtxEntry& entry : entries) uses.push_back(uses_of(entry.text, variables));
   const auto dynamic = std::ranges::count_if(
       variables, [](const auto& one) { return one.second == Memory::dynamic_shared; });
