@@ -59,6 +59,10 @@ std::vector<BuildRequest> requests_of_kernels(const BuildRequest& request) {
   return requests;
 }
 
+// In one program. More save next to nothing, and labels in the PTX have the number of their kernel,
+// whose length must not change.
+constexpr std::ptrdiff_t kMostKernels = 8;
+
 // Whether the kernels of both may be compiled as one program.
 bool go_together(const BuildRequest& one, const BuildRequest& other) {
   return one.sources == other.sources && one.source == other.source && one.arch == other.arch &&
@@ -204,17 +208,20 @@ void Builder::build_together(const std::vector<BuildRequest>& requests) {
   }
   while (!missing.empty()) {
     const BuildRequest first = missing.front();
-    const auto rest = std::stable_partition(missing.begin(), missing.end(), [&](const auto& other) {
-      return go_together(first, other);
-    });
+    auto rest = std::stable_partition(missing.begin(), missing.end(),
+                                      [&](const auto& other) { return go_together(first, other); });
+    rest = std::min(rest, missing.begin() + kMostKernels);
     const std::vector<BuildRequest> group(missing.begin(), rest);
     missing.erase(missing.begin(), rest);
     if (group.size() < 2) continue;
-    ++compiled_;
+    bool any = false;
     for (const std::optional<Build>& build : compilers_.at(first.arch)->compile_together(group)) {
+      if (!build.has_value()) continue;
+      any = true;
       // If it could not be kept, build() compiles it alone, and says so.
-      if (build.has_value()) static_cast<void>(cache_.store(*build));
+      static_cast<void>(cache_.store(*build));
     }
+    compiled_ += any ? 1 : 0;
   }
 }
 

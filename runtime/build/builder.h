@@ -53,7 +53,7 @@ class Builder {
   // to the cache. It is not a failure if the cache cannot be written.
   Result<Build> build(const BuildRequest& request);
 
-  // Before build() is called for each of these requests: compiles kernels of several requests as
+  // Call it before build() for each of these requests. It compiles kernels of several requests as
   // one program, which takes less time, and adds their builds to the cache. What is not in the
   // cache afterwards, for whatever reason, build() compiles alone. Does nothing without a cache, or
   // with a compiler that makes one build of all kernels of a request.

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "build/build.h"
@@ -69,6 +70,10 @@ class Compiler {
 // environment, with the places that were searched. unsupported if no compiler of this machine knows
 // the architecture.
 Result<std::unique_ptr<Compiler>> make_compiler(const std::string& arch);
+
+// Whether Compiler::compile_together() makes builds for the architecture. Not for "cpu", and not
+// from compute capability 10.0 on, where cubins have a second form of the code.
+bool compiles_together(std::string_view arch);
 
 // These make one of the two. make_host_compiler() fails as find_host_toolchain() does. NVRTC needs
 // no GPU and no driver, and is not opened before the first compile.

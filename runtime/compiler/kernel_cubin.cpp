@@ -12,8 +12,8 @@
 namespace mgtune {
 namespace {
 
-// A kernel's sections have its symbol after the name. Here in the order of the new cubin, which is
-// that of ptxas for a cubin with one kernel.
+// The sections of the new cubin, in the order in which ptxas writes them on new architectures.
+// Those of a kernel have its symbol after the name.
 struct SectionKind {
   std::string_view name;
   bool is_of_kernel = false;
@@ -40,7 +40,7 @@ constexpr std::array<SectionKind, 21> kKept = {{{""},
                                                 {".nv.constant2.", true},
                                                 {".nv.constant0.", true}}};
 
-// Of variables, and of the constants that have their addresses.
+// Sections with variables, and with constants that are addresses of variables.
 constexpr std::array<std::string_view, 8> kOfVariables = {
     ".nv.global",    ".nv.global.init",   ".rel.nv.global.init", ".rela.nv.global.init",
     ".nv.constant4", ".rel.nv.constant4", ".rela.nv.constant4",  ".nv.constant3"};
@@ -60,20 +60,20 @@ std::size_t kind_of(std::string_view name, std::string_view kernel) {
   return kUnknown;
 }
 
-// Attributes in the sections .nv.info: four bytes, of which the first says how they are read. Kind
-// 4 has a size in them, and so many bytes behind.
+// Attributes in the sections .nv.info have four bytes: the first one says how the attribute is
+// read, the second one what it is. If the first one is 4, the other two are a size, and as many
+// bytes follow.
 constexpr std::uint8_t kAttributeWithBytes = 4;
 // In .nv.info, one for each kernel, beginning with its symbol: its registers, the size of its
 // frame, and the smallest and largest size of its stack.
 constexpr std::array<std::uint8_t, 4> kOfOneKernel = {0x2f, 0x11, 0x12, 0x23};
 // In the kernel's own section: where its parameters are, beginning with a section's symbol.
 constexpr std::uint8_t kParameterBank = 0x0a;
-// In the kernel's own section, without symbols: images, reserved and largest sizes of a block,
-// parameters, registers, exits, stacks, barriers, and instructions that a driver has to know.
-constexpr std::array<std::uint8_t, 36> kWithoutSymbols = {
-    0x05, 0x10, 0x13, 0x17, 0x19, 0x1b, 0x1c, 0x1d, 0x1e, 0x25, 0x28, 0x29,
-    0x2a, 0x31, 0x34, 0x35, 0x36, 0x37, 0x38, 0x39, 0x3d, 0x3e, 0x3f, 0x40,
-    0x41, 0x44, 0x46, 0x48, 0x4a, 0x4c, 0x50, 0x51, 0x54, 0x55, 0x5a, 0x5f};
+// In the kernel's own section, without symbols: the sizes of blocks and clusters, parameters,
+// registers, exits, stacks, barriers, and places of instructions that a driver has to know.
+constexpr std::array<std::uint8_t, 29> kWithoutSymbols = {
+    0x04, 0x05, 0x10, 0x17, 0x19, 0x1b, 0x1c, 0x1d, 0x1e, 0x25, 0x28, 0x29, 0x2a, 0x31, 0x35,
+    0x36, 0x37, 0x38, 0x39, 0x3d, 0x3e, 0x3f, 0x44, 0x4a, 0x4c, 0x50, 0x54, 0x55, 0x5f};
 
 constexpr std::uint64_t kMostAligned = 4096;  // a larger one is damage
 constexpr std::uint32_t kNoIndex = ~std::uint32_t{0};

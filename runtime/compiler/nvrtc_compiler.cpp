@@ -128,18 +128,30 @@ std::vector<std::string> kernels_once(const BuildRequest& request) {
   return kernels;
 }
 
-// From 10.0 on, a cubin has its code in a second form, which kernel_cubin() does not know.
-bool has_second_code(std::string_view arch) {
-  constexpr int kFirst = 100;
-  arch.remove_prefix(std::min(arch.find_first_of("0123456789"), arch.size()));
-  return parse_number<int>(arch.substr(0, arch.find_first_not_of("0123456789"))).value_or(kFirst) >=
-         kFirst;
+// The name of the request's only kernel, also of one that its parameters tell from others of the
+// name: "static_cast<void (&)(int*)>(k<1>)".
+std::string_view kernel_of(const BuildRequest& request) {
+  constexpr std::string_view kCast = "static_cast<";
+  std::string_view kernel = request.kernels.front();
+  if (kernel.starts_with(kCast)) kernel.remove_prefix(kernel.rfind(">(") + 2);
+  return kernel;
+}
+
+bool is_of_template(const BuildRequest& request) {
+  return kernel_of(request).find('<') != std::string_view::npos;
 }
 
 // The source and the name of its only kernel, without the template's arguments.
 std::string template_of(const BuildRequest& request) {
-  const std::string& kernel = request.kernels.front();
-  return request.sources->folder + "/" + request.source + ": " + kernel.substr(0, kernel.find('<'));
+  const std::string_view kernel = kernel_of(request);
+  return request.sources->folder + "/" + request.source + ": " +
+         std::string(kernel.substr(0, kernel.find('<')));
+}
+
+// ptxas does not depend on what of CUDA a source sees, and may have taken long.
+bool may_need_all(const Status& failure) {
+  return failure.code() == StatusCode::compile_failed &&
+         failure.message().find("ptxas ") == std::string::npos;
 }
 
 // How much of CUDA's headers and of what NVRTC itself predefines a program is compiled with.
@@ -166,19 +178,13 @@ class NvrtcCompiler final : public Compiler {
   std::vector<std::optional<Build>> compile_together(
       const std::vector<BuildRequest>& requests) override {
     std::vector<std::optional<Build>> builds(requests.size());
-    std::vector<std::size_t> left;  // places in `requests`
+    std::vector<std::size_t> places;
     for (std::size_t i = 0; i < requests.size(); ++i) {
-      if (has_second_code(requests[i].arch)) return builds;
-      if (!dependent_.contains(template_of(requests[i]))) left.push_back(i);
+      if (!compiles_together(requests[i].arch)) return builds;
+      if (!is_of_template(requests[i])) continue;  // it is in every program of its source
+      if (!dependent_.contains(template_of(requests[i]))) places.push_back(i);
     }
-    // Some kernels depend on others of some kinds alone, for example on those with bulk copies.
-    // They are compiled again without the others.
-    while (left.size() > 1) {
-      add_builds(requests, left, builds);
-      if (std::erase_if(left, [&](std::size_t i) { return builds[i].has_value(); }) > 0) continue;
-      for (const std::size_t i : left) dependent_.insert(template_of(requests[i]));
-      break;
-    }
+    compile_together(requests, places, builds);
     return builds;
   }
 
@@ -202,7 +208,7 @@ class NvrtcCompiler final : public Compiler {
     const std::pair<std::string, std::string> source(request.sources->folder, request.source);
     if (!needs_all_.contains(source)) {
       Result<std::unique_ptr<Program>> program = compiled(request, CudaPart::small);
-      if (program.ok() || program.status().code() != StatusCode::compile_failed) return program;
+      if (program.ok() || !may_need_all(program.status())) return program;
     }
     MGTUNE_ASSIGN(std::unique_ptr<Program> program, compiled(request, CudaPart::all));
     needs_all_.insert(source);
@@ -307,20 +313,40 @@ class NvrtcCompiler final : public Compiler {
     return build;
   }
 
-  // Compiles the requests at these places as one program, and adds the builds that are those of the
-  // requests alone.
-  void add_builds(const std::vector<BuildRequest>& requests, const std::vector<std::size_t>& places,
+  // Adds builds of the requests at these places. If they do not compile, one half may do so without
+  // the other. Kernels that depend on others, for example on those with bulk copies, are compiled
+  // again without these.
+  void compile_together(const std::vector<BuildRequest>& requests,
+                        const std::vector<std::size_t>& places,
+                        std::vector<std::optional<Build>>& builds) {
+    if (places.size() < 2) return;
+    if (!add_builds(requests, places, builds)) {
+      const auto middle = places.begin() + std::ssize(places) / 2;
+      compile_together(requests, {places.begin(), middle}, builds);
+      compile_together(requests, {middle, places.end()}, builds);
+      return;
+    }
+    std::vector<std::size_t> left = places;
+    std::erase_if(left, [&](std::size_t i) { return builds[i].has_value(); });
+    if (left.size() < places.size()) return compile_together(requests, left, builds);
+    for (const std::size_t i : left) dependent_.insert(template_of(requests[i]));
+  }
+
+  // Compiles the requests at these places as one program, and adds those builds that are the same
+  // as if their requests were compiled alone. False if the program does not compile.
+  bool add_builds(const std::vector<BuildRequest>& requests, const std::vector<std::size_t>& places,
                   std::vector<std::optional<Build>>& builds) {
     BuildRequest all = requests[places.front()];
     all.key.clear();
     all.kernels.clear();
     for (const std::size_t i : places) all.kernels.push_back(requests[i].kernels.front());
     const Result<std::unique_ptr<Program>> program = compiled(all);
-    if (!program.ok()) return;
+    if (!program.ok()) return false;
     const Result<std::string> cubin = this->cubin(**program);
-    if (!cubin.ok()) return;
     const std::string log = (*program)->log(), ptx = (*program)->ptx();
     const std::vector<PtxEntry> entries = parse_ptx(ptx);
+    // With a kernel that is no template, requests alone have two kernels, and are not cut.
+    if (!cubin.ok() || entries.size() != kernels_once(all).size()) return true;
     for (const std::size_t i : places) {
       const Result<std::string> symbol = this->symbol(**program, requests[i].kernels.front());
       if (!symbol.ok()) continue;
@@ -339,6 +365,7 @@ class NvrtcCompiler final : public Compiler {
       build.kernels.front().name = requests[i].kernels.front();
       builds[i] = std::move(build);
     }
+    return true;
   }
 
   std::string nvrtc_path_;

@@ -1,6 +1,8 @@
 #include "compiler/ptx_entries.h"
 
 #include <algorithm>
+#include <array>
+#include <bitset>
 #include <cctype>
 #include <climits>
 #include <cstdint>
@@ -10,8 +12,14 @@
 namespace mgtune {
 namespace {
 
-// Bulk copies make ptxas note a requirement in a part of the cubin that all kernels share.
-constexpr std::string_view kNoted = "cp.async.bulk";
+// The beginnings of instructions that ptxas notes in a part of the cubin that all kernels share.
+constexpr std::array<std::string_view, 11> kNoted = {
+    "cp.async.bulk", "wgmma.", "setmaxnreg.", "tcgen05.", "tex.", "tld4.",
+    "txq.",          "suld.",  "sust.",       "sured.",   "suq."};
+
+// The memory of mg::dynamic_shared(). Kernels may declare other memory of a launch with alignments
+// of their own, of which NVRTC takes the first one for all of a program.
+constexpr std::string_view kDynamicShared = "_ZN2mg17mg_dynamic_sharedE";
 
 // Declares static shared memory in the body of the only kernel that has it, behind a comment.
 constexpr std::string_view kOwnShared = "shared .align";
@@ -29,18 +37,19 @@ std::string_view declared(std::string_view line) {
   return space == line.npos ? "" : line.substr(space + 1);
 }
 
-enum class Memory : std::uint8_t { global_or_constant, shared, dynamic_shared };
+enum class Kind : std::uint8_t { global_or_constant, shared, dynamic_shared, function };
 
-using Variables = std::unordered_map<std::string_view, Memory>;
+using Names = std::unordered_map<std::string_view, Kind>;
 
 // What the text of a kernel mentions.
 struct Uses {
-  bool call = false, bulk_copy = false, global_or_constant = false, dynamic_shared = false;
+  bool function = false, global_or_constant = false, dynamic_shared = false;
   bool own_shared = false;                 // static memory that no other kernel has
   std::set<std::string_view> shared = {};  // static memory that other kernels have too
+  std::bitset<kNoted.size()> noted = {};
 };
 
-Uses uses_of(std::string_view text, const Variables& variables) {
+Uses uses_of(std::string_view text, const Names& names) {
   Uses uses;
   for (std::size_t at = 0; at < text.size();) {
     if (!is_of_word(text[at])) {
@@ -49,27 +58,41 @@ Uses uses_of(std::string_view text, const Variables& variables) {
     }
     std::size_t end = at + 1;
     while (end < text.size() && is_of_word(text[end])) ++end;
-    const std::string_view word = text.substr(at, end - at);
-    uses.call = uses.call || word == "call";
-    uses.bulk_copy = uses.bulk_copy || text.substr(at).starts_with(kNoted);
-    uses.own_shared = uses.own_shared || text.substr(at).starts_with(kOwnShared);
-    if (const auto found = variables.find(word); found != variables.end()) {
-      uses.global_or_constant |= found->second == Memory::global_or_constant;
-      if (found->second == Memory::shared) uses.shared.insert(word);
-      uses.dynamic_shared |= found->second == Memory::dynamic_shared;
+    const std::string_view word = text.substr(at, end - at), rest = text.substr(at);
+    for (std::size_t i = 0; i < kNoted.size(); ++i) {
+      if (rest.starts_with(kNoted[i])) uses.noted.set(i);
+    }
+    uses.function |= word == "call";
+    uses.own_shared |= rest.starts_with(kOwnShared);
+    // PTX in a source may declare variables in a kernel.
+    uses.global_or_constant |= rest.starts_with("global ") || rest.starts_with("const ");
+    if (const auto found = names.find(word); found != names.end()) {
+      uses.function |= found->second == Kind::function;
+      uses.global_or_constant |= found->second == Kind::global_or_constant;
+      uses.dynamic_shared |= found->second == Kind::dynamic_shared;
+      if (found->second == Kind::shared) uses.shared.insert(word);
     }
     at = end;
   }
   return uses;
 }
 
-void add_declaration(std::string_view line, Variables& variables) {
+void add_declaration(std::string_view line, Names& names) {
   if (line.find(".shared ") != line.npos) {
-    variables[declared(line)] =
-        line.starts_with(".extern") ? Memory::dynamic_shared : Memory::shared;
+    names[declared(line)] = line.starts_with(".extern") ? Kind::dynamic_shared : Kind::shared;
   } else if (line.find(".global ") != line.npos || line.find(".const ") != line.npos) {
-    variables[declared(line)] = Memory::global_or_constant;
+    names[declared(line)] = Kind::global_or_constant;
   }
+}
+
+// The name of a function in its first line: ".func f(", or ".func (.param .b32 r) f(".
+std::string_view function_of(std::string_view line) {
+  line.remove_prefix(line.find(".func") + 5);
+  if (line.find_first_not_of(' ') == line.find('(')) {
+    line.remove_prefix(std::min(line.find(')'), line.size() - 1) + 1);
+  }
+  line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+  return line.substr(0, line.find_first_of("( \t"));
 }
 
 int bytes_without_shared(std::string_view text) {
@@ -90,50 +113,55 @@ int bytes_without_shared(std::string_view text) {
 std::vector<PtxEntry> parse_ptx(std::string_view ptx) {
   constexpr std::string_view kEntry = ".entry ";
   std::vector<PtxEntry> entries;
-  Variables variables;
-  std::size_t at = 0;
-  while (at < ptx.size()) {
+  Names names;
+  for (std::size_t at = 0; at < ptx.size();) {
     const std::size_t end = std::min(ptx.find('\n', at), ptx.size());
     const std::string_view line = ptx.substr(at, end - at);
     const std::size_t word = line.find(kEntry);
-    if (line.starts_with('.') && (word != line.npos || line.find(".func ") != line.npos)) {
-      // A declaration without a body ends with a semicolon. A body ends with a brace on its own.
-      const std::size_t body = ptx.find("\n{", at), stop = ptx.find(";\n", at);
-      const std::size_t close = body == ptx.npos || stop < body ? stop : ptx.find("\n}", body);
-      const std::size_t next = close == ptx.npos ? ptx.size() : close + 2;
-      if (word != line.npos) {
-        PtxEntry& entry = entries.emplace_back();
-        const std::string_view rest = line.substr(word + kEntry.size());
-        entry.symbol = rest.substr(0, rest.find_first_of("( \t"));
-        entry.text = ptx.substr(at + word, next - at - word);
-      }
-      at = next;
+    const bool is_function = word == line.npos && line.find(".func ") != line.npos;
+    if (!line.starts_with('.') || (word == line.npos && !is_function)) {
+      if (line.starts_with('.')) add_declaration(line, names);
+      at = end + 1;
       continue;
     }
-    if (line.starts_with('.')) add_declaration(line, variables);
-    at = end + 1;
+    // A declaration without a body ends with a semicolon. A body ends with a brace on its own.
+    const std::size_t body = ptx.find("\n{", at), stop = ptx.find(";\n", at);
+    const std::size_t close = body == ptx.npos || stop < body ? stop : ptx.find("\n}", body);
+    const std::size_t next = close == ptx.npos ? ptx.size() : close + 2;
+    if (is_function) {
+      names[function_of(line)] = Kind::function;
+    } else {
+      PtxEntry& entry = entries.emplace_back();
+      const std::string_view rest = line.substr(word + kEntry.size());
+      entry.symbol = rest.substr(0, rest.find_first_of("( \t"));
+      entry.text = ptx.substr(at + word, next - at - word);
+    }
+    at = next;
   }
 
   std::vector<Uses> uses;
   uses.reserve(entries.size());
-  for (const PtxEntry& entry : entries) uses.push_back(uses_of(entry.text, variables));
+  for (const PtxEntry& entry : entries) uses.push_back(uses_of(entry.text, names));
   const auto dynamic = std::ranges::count_if(
-      variables, [](const auto& one) { return one.second == Memory::dynamic_shared; });
-  const bool any_copies = std::ranges::any_of(uses, &Uses::bulk_copy);
-  // Static memory that two kernels have is at the same place in both. If it is all that they have,
-  // it is where it would be in a kernel alone.
+      names, [](const auto& one) { return one.second == Kind::dynamic_shared; });
+  const bool is_known = dynamic == 0 || (dynamic == 1 && names.contains(kDynamicShared));
+  const bool calls = std::ranges::any_of(uses, &Uses::function);
+  std::bitset<kNoted.size()> noted;
+  // A static array that two kernels have is at the same place in both. In a kernel that has no
+  // other static memory, this is its place also if the kernel is compiled alone.
   std::set<std::string_view> moved;
   for (const Uses& kernel : uses) {
+    noted |= kernel.noted;
     if (kernel.own_shared || kernel.shared.size() > 1) {
       moved.insert(kernel.shared.begin(), kernel.shared.end());
     }
   }
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    entries[i].stands_alone = !uses[i].call && !uses[i].global_or_constant;
-    // Dynamic memory that one kernel has changes the layout of static memory in all.
+    entries[i].stands_alone = !uses[i].function && !uses[i].global_or_constant;
+    // Dynamic memory that one kernel has changes the layout of static memory in all. Functions that
+    // one kernel calls are noted for all.
     entries[i].is_independent =
-        dynamic <= 1 && uses[i].dynamic_shared == (dynamic > 0) &&
-        uses[i].bulk_copy == any_copies &&
+        is_known && !calls && uses[i].dynamic_shared == (dynamic > 0) && uses[i].noted == noted &&
         std::ranges::none_of(uses[i].shared, [&](auto name) { return moved.contains(name); });
     entries[i].bytes = bytes_without_shared(entries[i].text);
   }

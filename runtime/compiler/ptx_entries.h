@@ -13,8 +13,8 @@ struct PtxEntry {
   std::string_view symbol;
   std::string_view text;  // from ".entry" to its closing brace
   int bytes = 0;  // of the text, without declarations of shared memory, which may be elsewhere
-  // It uses no variable in global or constant memory and calls no function, so its machine code
-  // alone is all that it needs.
+  // It uses no variable in global or constant memory and no function, so its machine code alone
+  // is all that it needs.
   bool stands_alone = false;
   // Its machine code and its shared memory do not depend on the other kernels of the program.
   bool is_independent = false;

@@ -69,15 +69,20 @@ std::vector<BuildKernel> parse_ptxas_report(std::string_view log) {
 
 std::string report_of_kernel(std::string_view log, std::string_view symbol) {
   std::string report;
-  bool is_of_kernel = false;
+  bool any_kernel = false, is_of_kernel = false;
   std::istringstream lines{std::string(log)};
   for (std::string line; std::getline(lines, line);) {
-    const bool is_report = line.starts_with("ptxas info ") || line.starts_with("ptxas         .") ||
-                           line.find_first_not_of(' ') == line.npos;
-    if (!is_report) return "";
     if (const auto entry = text_after(line, "Compiling entry function '", '\''); !entry.empty()) {
+      any_kernel = true;
       is_of_kernel = entry == symbol;
     }
+    const bool is_of_any =
+        any_kernel &&
+        (line.starts_with("ptxas info    : ") || line.starts_with("ptxas         .")) &&
+        line.find("(C") == line.npos;
+    const bool is_of_none =
+        line.find_first_not_of(' ') == line.npos || line.find(" bytes gmem") != line.npos;
+    if (!is_of_any && !is_of_none) return "";
     if (is_of_kernel) report.append(line).push_back('\n');
   }
   return report;

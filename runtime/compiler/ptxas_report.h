@@ -17,8 +17,8 @@ namespace mgtune {
 // kernel calls them.
 std::vector<BuildKernel> parse_ptxas_report(std::string_view log);
 
-// The report of one kernel alone, from that of a program with several. "" if the log has anything
-// beside such reports, such as a warning, which may be about any kernel.
+// The report of one kernel, from that of a program with several. "" if the log has anything beside
+// such reports, for example a warning or an objection (below), which may be about any kernel.
 std::string report_of_kernel(std::string_view log, std::string_view symbol);
 
 // The lines in which ptxas says that it gave up an optimization that the kernel is written for:

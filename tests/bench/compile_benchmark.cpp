@@ -1,6 +1,7 @@
 // How fast 64 variants of rmsnorm.forward and of rmsnorm.backward compile for an H200, and how much
 // faster more compile processes are: through CompilePool, with NVRTC, from an empty cache, the
 // start of the workers included. Needs no GPU. `kernels` counts those that there are to compile.
+// Groups of variants compile as one program, as in an exhaustive sweep, but for "Alone".
 //
 // Beside it, what the machine gives as many processes that share 64 pieces of work of other kinds:
 // Arithmetic in registers, and FreshMemory, writing to pages that the kernel has to find and clear.
@@ -26,6 +27,7 @@
 
 #include "compile/compile_pool.h"
 #include "compile/compile_worker.h"
+#include "compile/group_size.h"
 #include "compiler/compiler.h"
 #include "family/catalog.h"
 #include "space/space.h"
@@ -149,7 +151,8 @@ void Arithmetic(benchmark::State& state) { share_among_processes(state, calculat
 
 void FreshMemory(benchmark::State& state) { share_among_processes(state, write_fresh_pages); }
 
-void compile_variants(benchmark::State& state, const std::vector<Work>& work) {
+void compile_variants(benchmark::State& state, const std::vector<Work>& work,
+                      std::size_t most_together) {
   const auto processes = static_cast<std::size_t>(state.range(0));
   const std::vector<std::string> command = {mgtune_path(), "worker", "compile",
                                             compile_target_word(h200())};
@@ -158,7 +161,7 @@ void compile_variants(benchmark::State& state, const std::vector<Work>& work) {
   for ([[maybe_unused]] auto _ : state) {
     const TestFolder cache;
     ::setenv("MGTUNE_CACHE_DIR", cache.path().c_str(), 1);
-    CompilePool pool(command, processes, std::chrono::seconds(150));
+    CompilePool pool(command, processes, std::chrono::seconds(150), {}, most_together);
     for (const Work& one : work) pool.submit(one.request, one.kernels);
     while (pool.pending() > 0) {
       const Result<std::optional<WorkReply>> reply = wait_for_next(pool);
@@ -176,11 +179,19 @@ void compile_variants(benchmark::State& state, const std::vector<Work>& work) {
 }
 
 void CompileForward(benchmark::State& state) {
-  compile_variants(state, variants_of("rmsnorm.forward"));
+  compile_variants(state, variants_of("rmsnorm.forward"), kMostTogether);
+}
+
+void CompileForwardAlone(benchmark::State& state) {
+  compile_variants(state, variants_of("rmsnorm.forward"), 1);
 }
 
 void CompileBackward(benchmark::State& state) {
-  compile_variants(state, variants_of("rmsnorm.backward"));
+  compile_variants(state, variants_of("rmsnorm.backward"), kMostTogether);
+}
+
+void CompileBackwardAlone(benchmark::State& state) {
+  compile_variants(state, variants_of("rmsnorm.backward"), 1);
 }
 
 // 1, 2, 4, ... and as many as there are cores that this process may use.
@@ -201,7 +212,9 @@ int main(int count, char** arguments) {
   mgtune::declare("FreshMemory", mgtune::FreshMemory);
   if (const mgtune::Status status = mgtune::make_compiler("sm_90").status(); status.ok()) {
     mgtune::declare("CompileForward", mgtune::CompileForward);
+    mgtune::declare("CompileForwardAlone", mgtune::CompileForwardAlone);
     mgtune::declare("CompileBackward", mgtune::CompileBackward);
+    mgtune::declare("CompileBackwardAlone", mgtune::CompileBackwardAlone);
   } else {
     std::fprintf(stderr, "nothing to compile with: %s\n", status.message().c_str());
   }

@@ -61,8 +61,8 @@ class CompilePool {
   CompilePool& operator=(const CompilePool&) = delete;
   ~CompilePool();
 
-  // Whether a request may be part of a group, and what it takes counts for the size of groups. A
-  // search that learns from results wants each of them as soon as possible.
+  // Whether a request may be part of a group, and whether its compile time helps to choose the size
+  // of groups. A search that learns from results wants each of them as soon as possible.
   enum class Company : std::uint8_t { group, none };
 
   // A free worker begins at once; otherwise the request waits for one. `kernels` name what the

@@ -68,7 +68,7 @@ record() {{ # ENDING CODE: the exit code and the seconds, as one step
 leave_if_asked() {{
   [ -n "$stopped$requeue" ] || return 0
   # A task that is preempted still runs for Slurm; one that a user cancelled does not, and stays away.
-  # SLURM_JOB_ID does not do: the last task of an array has the number of the whole array.
+  # SLURM_JOB_ID cannot be used here: the last task of an array has the number of the whole array.
   local job=${{SLURM_ARRAY_JOB_ID}}_$task
   [ "$(squeue -h -j "$job" -o %T)" = RUNNING ] || exit 143
   if [ "${{SLURM_RESTART_COUNT:-0}}" -ge {} ]; then record failed 124; exit 124; fi

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "compile/compile_worker.h"
+#include "compiler/compiler.h"
 #include "device/device_lock.h"
 #include "fit/candidates.h"
 #include "selection/gpu_similarity.h"
@@ -417,7 +418,7 @@ Result<SweepSummary> run_sweep(const SweepOptions& options, const std::vector<De
       .cache = cache,
       .pool = CompilePool({options.program, "worker", "compile", compile_target_word(device)},
                           options.compile_processes, kCompileDeadline, options.cores.compile,
-                          device.kind == DeviceKind::cpu ? 1 : kMostTogether),
+                          compiles_together(device.arch) ? kMostTogether : 1),
       .workers =
           MeasurePool(options.program, devices, options.method, deadline, options.cores.measure),
       .journal = SweepJournal(store, options, device, gpu_id),

@@ -8,8 +8,10 @@
 // with MG_CUDA_HEADERS defined (runtime/compiler/nvrtc_compiler.cpp). GPUs before 8.0 have no
 // instruction that rounds to bfloat16, so CUDA's headers define the types there, too.
 //
-// Conversions to float are explicit here and implicit in CUDA's headers. Otherwise, half + half
-// would compile without CUDA's operators, as a sum of floats.
+// What would compile to something else than with CUDA's headers must not compile. So conversions to
+// float are explicit here: otherwise, half + half would be a sum of floats. Conversions from double
+// and from integers are deleted: through float they would round twice. What this cannot stop are
+// sources that ask whether operators or CUDA's macros exist, by `requires` or #ifdef.
 
 #pragma once
 
@@ -28,6 +30,8 @@ struct __align__(2) __half {
   __device__ __forceinline__ __half(float value) {
     asm("{  cvt.rn.f16.f32 %0, %1;}" : "=h"(bits_) : "f"(value));
   }
+  template <class Other>
+  __half(Other) = delete;
 
   __device__ __forceinline__ explicit operator float() const {
     float value;
@@ -46,6 +50,8 @@ struct __align__(2) __nv_bfloat16 {
   __device__ __forceinline__ __nv_bfloat16(float value) {
     asm("{  cvt.rn.bf16.f32 %0, %1;}" : "=h"(bits_) : "f"(value));
   }
+  template <class Other>
+  __nv_bfloat16(Other) = delete;
 
   __device__ __forceinline__ explicit operator float() const {
     float value;

@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "build/builder.h"
+#include "compiler/ptxas_report.h"
 #include "family/catalog.h"
 #include "family/problem.h"
 #include "plan/problem_set.h"
@@ -70,6 +71,7 @@ class KernelsTogether : public testing::TestWithParam<Gpu> {
       EXPECT_EQ(builds[i]->key, alone->key);
       EXPECT_EQ(builds[i]->arch, alone->arch);
       EXPECT_EQ(builds[i]->ptx_bytes, alone->ptx_bytes) << name;
+      EXPECT_EQ(ptxas_objections(builds[i]->log), ptxas_objections(alone->log)) << name;
       ASSERT_EQ(builds[i]->kernels.size(), 1U);
       const BuildKernel &together = builds[i]->kernels.front(), &one = alone->kernels.front();
       EXPECT_EQ(together.name, one.name);

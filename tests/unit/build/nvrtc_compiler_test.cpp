@@ -139,6 +139,77 @@ TEST(NvrtcCompiler, WhatDependsOnOthersIsNotCompiledTogether) {
   EXPECT_EQ((*compiler)->compile(requests.back()).status().code(), StatusCode::compile_failed);
 }
 
+std::vector<std::optional<Build>> together(const SourceTree& sources,
+                                           const std::vector<std::string>& kernels,
+                                           Compiler& compiler) {
+  std::vector<BuildRequest> requests;
+  for (const std::string& kernel : kernels) {
+    requests.push_back({&sources, "one.cu", {kernel}, "sm_90a"});
+  }
+  return compiler.compile_together(requests);
+}
+
+SourceTree one_source(const std::string& text) { return {"kernels/test", {{"one.cu", text}}}; }
+
+TEST(NvrtcCompiler, AFailureDoesNotKeepOthersFromGoingTogether) {
+  const SourceTree sources = one_source(
+      "template <int N> __global__ void k(int* x) { static_assert(N != 3, \"\"); *x = N; }\n");
+  const auto compiler = make_nvrtc_compiler("sm_90a").value();
+  const auto with_failure = together(sources, {"k<1>", "k<2>", "k<3>", "k<4>"}, *compiler);
+  EXPECT_TRUE(with_failure[0] && with_failure[1]);
+  EXPECT_FALSE(with_failure[2] || with_failure[3]);
+  const auto later = together(sources, {"k<5>", "k<6>"}, *compiler);
+  EXPECT_TRUE(later[0] && later[1]);
+}
+
+// A kernel that is no template is in every program of its source, so no build has one kernel.
+TEST(NvrtcCompiler, KernelsThatAreNoTemplatesDoNotGoTogether) {
+  const SourceTree sources = one_source(
+      "template <int N> __global__ void k(int* x) { *x = N; }\n"
+      "__global__ void plain(int* x) { *x = 7; }\n");
+  const auto compiler = make_nvrtc_compiler("sm_90a").value();
+  for (const auto& build : together(sources, {"k<1>", "k<2>", "plain"}, *compiler)) {
+    EXPECT_TRUE(
+        !build ||
+        build->binary ==
+            compiler->compile({&sources, "one.cu", {build->kernels[0].name}, "sm_90a"})->binary);
+  }
+}
+
+// ptxas says so before it names a kernel.
+TEST(NvrtcCompiler, AnObjectionIsNotLostInAGroup) {
+  const SourceTree sources = one_source(
+      "template <int N> __global__ void __launch_bounds__(128) k(int* x) {\n"
+      "  if (N == 2) asm volatile(\"setmaxnreg.inc.sync.aligned.u32 232;\");\n"
+      "  *x = N;\n}\n");
+  const auto compiler = make_nvrtc_compiler("sm_90a").value();
+  const auto alone = compiler->compile({&sources, "one.cu", {"k<2>"}, "sm_90a"});
+  ASSERT_TRUE(alone.ok()) << alone.status().message();
+  ASSERT_NE(ptxas_objections(alone->log), "") << alone->log;
+  const auto builds = together(sources, {"k<1>", "k<2>"}, *compiler);
+  EXPECT_TRUE(!builds[1] || !ptxas_objections(builds[1]->log).empty());
+}
+
+// Through float, a double or an integer would be rounded twice.
+TEST(NvrtcCompiler, ConversionsToHalfAreThoseOfCuda) {
+  const SourceTree sources = one_source(
+      "#include <mg/vec.cuh>\n"
+      "__global__ void one(__half* x, __nv_bfloat16* y, double d, int i) {\n"
+      "  x[0] = d;\n  y[0] = __nv_bfloat16(d);\n  y[1] = i;\n}\n");
+  const Result<std::string> ptx = compile_to_ptx({&sources, "one.cu", {"one"}, "sm_90a"});
+  ASSERT_TRUE(ptx.ok()) << ptx.status().message();
+  for (const char* instruction : {"cvt.rn.f16.f64", "cvt.rn.bf16.f64", "cvt.rn.bf16.s32"}) {
+    EXPECT_THAT(*ptx, HasSubstr(instruction));
+  }
+}
+
+TEST(NvrtcCompiler, SaysForWhichArchitecturesItCompilesTogether) {
+  for (const char* arch : {"sm_75", "sm_90", "sm_90a"}) EXPECT_TRUE(compiles_together(arch));
+  for (const char* arch : {"sm_100", "sm_120a", "cpu", "cpu-race", "sm_"}) {
+    EXPECT_FALSE(compiles_together(arch));
+  }
+}
+
 TEST(NvrtcCompiler, EqualInputsGiveEqualCubins) {
   const SourceTree sources = tree();
   const Build first = compile(sources, "sm_90").value();

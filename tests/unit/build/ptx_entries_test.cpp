@@ -50,18 +50,37 @@ TEST(PtxEntries, AKernelWithVariablesOrCallsDoesNotStandAlone) {
   EXPECT_FALSE(ptx_entry(entries, "reads").stands_alone);
   EXPECT_FALSE(ptx_entry(entries, "filters").stands_alone);
   EXPECT_FALSE(ptx_entry(entries, "calls").stands_alone);
-  for (const PtxEntry& one : entries) EXPECT_TRUE(one.is_independent) << one.symbol;
+  // What is called is noted for all kernels.
+  for (const PtxEntry& one : entries) EXPECT_FALSE(one.is_independent) << one.symbol;
+}
+
+TEST(PtxEntries, AKernelWithVariablesOfItsOwnPtxDoesNotStandAlone) {
+  for (const char* own : {".global .u32 z;", ".const .f32 z;"}) {
+    const auto entries = parse_ptx(kPtxHead + ptx_kernel("a", std::string("\t{") + own + "}\n"));
+    EXPECT_FALSE(entries.front().stands_alone) << own;
+  }
+}
+
+TEST(PtxEntries, AnAddressOfAFunctionIsAUseOfIt) {
+  const std::string functions =
+      ".func (.param .b32 r) f(\n\t.param .b32 x\n)\n{\n\tret;\n}\n.func g()\n{\n\tret;\n}\n";
+  const auto entries = parse_ptx(kPtxHead + functions + ptx_kernel("a", "\tmov.u64 %rd1, f;\n") +
+                                 ptx_kernel("b", "\tmov.u64 %rd1, g;\n") + ptx_kernel("c", ""));
+  EXPECT_FALSE(ptx_entry(entries, "a").stands_alone);
+  EXPECT_FALSE(ptx_entry(entries, "b").stands_alone);
+  EXPECT_TRUE(ptx_entry(entries, "c").stands_alone);
+  EXPECT_FALSE(ptx_entry(entries, "c").is_independent);
 }
 
 TEST(PtxEntries, DynamicMemoryOfOneKernelIsFeltByAll) {
-  const std::string dynamic = ".extern .shared .align 1024 .b8 dynamic[];\n";
-  const auto mixed =
-      parse_ptx(kPtxHead + dynamic + ptx_kernel("with", "\tmov.u64 %rd1, dynamic;\n") +
-                ptx_kernel("without", ""));
+  const std::string dynamic = ".extern .shared .align 1024 .b8 _ZN2mg17mg_dynamic_sharedE[];\n";
+  const auto mixed = parse_ptx(kPtxHead + dynamic +
+                               ptx_kernel("with", "\tmov.u64 %rd1, _ZN2mg17mg_dynamic_sharedE;\n") +
+                               ptx_kernel("without", ""));
   EXPECT_TRUE(ptx_entry(mixed, "with").is_independent);
   EXPECT_FALSE(ptx_entry(mixed, "without").is_independent);
   const auto two = parse_ptx(kPtxHead + dynamic + ".extern .shared .align 16 .b8 other[];\n" +
-                             ptx_kernel("with", "\tmov.u64 %rd1, dynamic;\n"));
+                             ptx_kernel("with", "\tmov.u64 %rd1, _ZN2mg17mg_dynamic_sharedE;\n"));
   EXPECT_FALSE(two.front().is_independent);
 }
 
@@ -79,6 +98,14 @@ TEST(PtxEntries, StaticMemoryOfSeveralKernelsIsAtOnePlace) {
     EXPECT_FALSE(ptx_entry(entries, "a").is_independent) << other;
     EXPECT_FALSE(ptx_entry(entries, "b").is_independent) << other;
   }
+}
+
+// NVRTC takes the alignment of the first declaration for all kernels.
+TEST(PtxEntries, DynamicMemoryThatASourceDeclaresMayHaveSeveralAlignments) {
+  const auto entries = parse_ptx(std::string(kPtxHead) + ".extern .shared .align 16 .b8 mine[];\n" +
+                                 ptx_kernel("a", "\tmov.u64 %rd1, mine;\n"));
+  EXPECT_TRUE(entries.front().stands_alone);
+  EXPECT_FALSE(entries.front().is_independent);
 }
 
 TEST(PtxEntries, BulkCopiesAreNotedForAll) {

@@ -19,6 +19,7 @@ class CompileTogetherTest : public ProblemSweepTest {
  protected:
   CompileTogetherTest() {
     devices_[0].kind = DeviceKind::cuda;  // as far as the loop can tell: its workers are fakes
+    devices_[0].arch = "sm_90";
     options_.method = {"rotating", ""};
     options_.budget.evaluations.reset();
     options_.compile_processes = 2;
@@ -126,6 +127,7 @@ TEST_F(CompileTogetherTest, WhoLearnsFromResultsWantsEachAsSoonAsPossible) {
 
 TEST_F(CompileTogetherTest, OnTheCpuDeviceEachVariantCompilesByItself) {
   devices_[0].kind = DeviceKind::cpu;
+  devices_[0].arch = "cpu";
   options_.method = {"emulation", ""};
   options_.budget.evaluations = 40;
   EXPECT_EQ(sweep().evaluated, 40);
