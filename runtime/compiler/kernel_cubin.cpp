@@ -12,8 +12,8 @@
 namespace mgtune {
 namespace {
 
-// The sections of the new cubin, in the order in which ptxas writes them on new architectures.
-// Those of a kernel have its symbol after the name.
+// The sections of the new cubin, in the order of ptxas, which writes constants before the code for
+// older architectures. Sections of a kernel have its symbol after the name.
 struct SectionKind {
   std::string_view name;
   bool is_of_kernel = false;
@@ -46,6 +46,8 @@ constexpr std::array<std::string_view, 8> kOfVariables = {
     ".nv.constant4", ".rel.nv.constant4", ".rela.nv.constant4",  ".nv.constant3"};
 
 constexpr std::size_t kUnknown = kKept.size(), kLeftOut = kKept.size() + 1;
+constexpr std::size_t kCode = 16;  // the place of ".text."
+static_assert(kKept[kCode].name == ".text.");
 
 // The place in kKept.
 std::size_t kind_of(std::string_view name, std::string_view kernel) {
@@ -145,31 +147,42 @@ class Cut {
 
 bool Cut::keep_sections() {
   std::vector<std::pair<std::size_t, Section>> kept;
+  std::size_t codes = 0;  // sections with code so far
   for (std::uint32_t i = 0; i < old_.sections.size(); ++i) {
     const CubinSection& section = old_.sections[i];
     const std::size_t kind = kind_of(section.name, kernel_);
     if (kind == kUnknown || section.head.sh_addralign > kMostAligned) return false;
+    codes += section.name.starts_with(".text.") ? 1 : 0;
     if (kind == kLeftOut) continue;
+    const bool is_early = codes == 0 && section.name.starts_with(".nv.constant");
     kept.emplace_back(
-        kind, Section{section.head, std::string(section.name), std::string(section.content), i});
+        is_early ? 2 * kCode - 1 : 2 * kind,
+        Section{section.head, std::string(section.name), std::string(section.content), i});
   }
   std::ranges::stable_sort(kept, {}, [](const auto& one) { return one.first; });
-  for (auto& [kind, section] : kept) sections_.push_back(std::move(section));
+  for (auto& [rank, section] : kept) sections_.push_back(std::move(section));
   return find(".text." + std::string(kernel_)) != nullptr && find(".symtab") != nullptr &&
          find(".strtab") != nullptr && find(".shstrtab") != nullptr;
 }
 
-// The order of ptxas.
+// The order of ptxas, in which the symbol of constants has two places: an early one where they are
+// written before the code.
 int Cut::rank_of(const Symbol& symbol) const {
   const Elf64_Sym& head = symbol.symbol;
-  if (head.st_shndx == SHN_UNDEF) return symbol.name.empty() ? 6 : 4;
+  if (head.st_shndx == SHN_UNDEF) return symbol.name.empty() ? 7 : 4;
   if (symbol.name == kernel_) return 1;
   if (ELF64_ST_TYPE(head.st_info) != STT_SECTION) return 5;
   const std::string_view section = old_.sections[head.st_shndx].name;
   if (section.starts_with(".note")) return 0;
   if (section.starts_with(".text.")) return 2;
   if (section.starts_with(".nv.shared.")) return 3;
-  return section == ".debug_frame" ? 7 : section == ".nv.callgraph" ? 8 : 9;
+  if (section.starts_with(".nv.constant")) {
+    const auto of_kernel = [this](std::string_view prefix) {
+      return std::ranges::find(sections_, std::string(prefix).append(kernel_), &Section::name);
+    };
+    return of_kernel(".nv.constant0.") < of_kernel(".text.") ? 6 : 11;
+  }
+  return section == ".debug_frame" ? 8 : section == ".nv.callgraph" ? 9 : 10;
 }
 
 // One without a name stands for shared memory.

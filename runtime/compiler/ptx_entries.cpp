@@ -37,9 +37,9 @@ std::string_view declared(std::string_view line) {
   return space == line.npos ? "" : line.substr(space + 1);
 }
 
-enum class Kind : std::uint8_t { global_or_constant, shared, dynamic_shared, function };
+enum class NameKind : std::uint8_t { global_or_constant, shared, dynamic_shared, function };
 
-using Names = std::unordered_map<std::string_view, Kind>;
+using Names = std::unordered_map<std::string_view, NameKind>;
 
 // What the text of a kernel mentions.
 struct Uses {
@@ -67,10 +67,10 @@ Uses uses_of(std::string_view text, const Names& names) {
     // PTX in a source may declare variables in a kernel.
     uses.global_or_constant |= rest.starts_with("global ") || rest.starts_with("const ");
     if (const auto found = names.find(word); found != names.end()) {
-      uses.function |= found->second == Kind::function;
-      uses.global_or_constant |= found->second == Kind::global_or_constant;
-      uses.dynamic_shared |= found->second == Kind::dynamic_shared;
-      if (found->second == Kind::shared) uses.shared.insert(word);
+      uses.function |= found->second == NameKind::function;
+      uses.global_or_constant |= found->second == NameKind::global_or_constant;
+      uses.dynamic_shared |= found->second == NameKind::dynamic_shared;
+      if (found->second == NameKind::shared) uses.shared.insert(word);
     }
     at = end;
   }
@@ -79,9 +79,10 @@ Uses uses_of(std::string_view text, const Names& names) {
 
 void add_declaration(std::string_view line, Names& names) {
   if (line.find(".shared ") != line.npos) {
-    names[declared(line)] = line.starts_with(".extern") ? Kind::dynamic_shared : Kind::shared;
+    names[declared(line)] =
+        line.starts_with(".extern") ? NameKind::dynamic_shared : NameKind::shared;
   } else if (line.find(".global ") != line.npos || line.find(".const ") != line.npos) {
-    names[declared(line)] = Kind::global_or_constant;
+    names[declared(line)] = NameKind::global_or_constant;
   }
 }
 
@@ -129,7 +130,7 @@ std::vector<PtxEntry> parse_ptx(std::string_view ptx) {
     const std::size_t close = body == ptx.npos || stop < body ? stop : ptx.find("\n}", body);
     const std::size_t next = close == ptx.npos ? ptx.size() : close + 2;
     if (is_function) {
-      names[function_of(line)] = Kind::function;
+      names[function_of(line)] = NameKind::function;
     } else {
       PtxEntry& entry = entries.emplace_back();
       const std::string_view rest = line.substr(word + kEntry.size());
@@ -143,7 +144,7 @@ std::vector<PtxEntry> parse_ptx(std::string_view ptx) {
   uses.reserve(entries.size());
   for (const PtxEntry& entry : entries) uses.push_back(uses_of(entry.text, names));
   const auto dynamic = std::ranges::count_if(
-      names, [](const auto& one) { return one.second == Kind::dynamic_shared; });
+      names, [](const auto& one) { return one.second == NameKind::dynamic_shared; });
   const bool is_known = dynamic == 0 || (dynamic == 1 && names.contains(kDynamicShared));
   const bool calls = std::ranges::any_of(uses, &Uses::function);
   std::bitset<kNoted.size()> noted;
