@@ -56,7 +56,8 @@ TEST(PtxEntries, AKernelWithVariablesOrCallsDoesNotStandAlone) {
 
 TEST(PtxEntries, AKernelWithVariablesOfItsOwnPtxDoesNotStandAlone) {
   for (const char* own : {".global .u32 z;", ".const .f32 z;"}) {
-    const auto entries = parse_ptx(kPtxHead + ptx_kernel("a", std::string("\t{") + own + "}\n"));
+    const std::string entries_ptx = kPtxHead + ptx_kernel("a", std::string("\t{") + own + "}\n");
+    const auto entries = parse_ptx(entries_ptx);
     EXPECT_FALSE(entries.front().stands_alone) << own;
   }
 }
@@ -64,8 +65,9 @@ TEST(PtxEntries, AKernelWithVariablesOfItsOwnPtxDoesNotStandAlone) {
 TEST(PtxEntries, AnAddressOfAFunctionIsAUseOfIt) {
   const std::string functions =
       ".func (.param .b32 r) f(\n\t.param .b32 x\n)\n{\n\tret;\n}\n.func g()\n{\n\tret;\n}\n";
-  const auto entries = parse_ptx(kPtxHead + functions + ptx_kernel("a", "\tmov.u64 %rd1, f;\n") +
-                                 ptx_kernel("b", "\tmov.u64 %rd1, g;\n") + ptx_kernel("c", ""));
+  const std::string entries_ptx = kPtxHead + functions + ptx_kernel("a", "\tmov.u64 %rd1, f;\n") +
+                                  ptx_kernel("b", "\tmov.u64 %rd1, g;\n") + ptx_kernel("c", "");
+  const auto entries = parse_ptx(entries_ptx);
   EXPECT_FALSE(ptx_entry(entries, "a").stands_alone);
   EXPECT_FALSE(ptx_entry(entries, "b").stands_alone);
   EXPECT_TRUE(ptx_entry(entries, "c").stands_alone);
@@ -74,13 +76,15 @@ TEST(PtxEntries, AnAddressOfAFunctionIsAUseOfIt) {
 
 TEST(PtxEntries, DynamicMemoryOfOneKernelIsFeltByAll) {
   const std::string dynamic = ".extern .shared .align 1024 .b8 _ZN2mg17mg_dynamic_sharedE[];\n";
-  const auto mixed = parse_ptx(kPtxHead + dynamic +
-                               ptx_kernel("with", "\tmov.u64 %rd1, _ZN2mg17mg_dynamic_sharedE;\n") +
-                               ptx_kernel("without", ""));
+  const std::string mixed_ptx =
+      kPtxHead + dynamic + ptx_kernel("with", "\tmov.u64 %rd1, _ZN2mg17mg_dynamic_sharedE;\n") +
+      ptx_kernel("without", "");
+  const auto mixed = parse_ptx(mixed_ptx);
   EXPECT_TRUE(ptx_entry(mixed, "with").is_independent);
   EXPECT_FALSE(ptx_entry(mixed, "without").is_independent);
-  const auto two = parse_ptx(kPtxHead + dynamic + ".extern .shared .align 16 .b8 other[];\n" +
-                             ptx_kernel("with", "\tmov.u64 %rd1, _ZN2mg17mg_dynamic_sharedE;\n"));
+  const std::string two_ptx = kPtxHead + dynamic + ".extern .shared .align 16 .b8 other[];\n" +
+                              ptx_kernel("with", "\tmov.u64 %rd1, _ZN2mg17mg_dynamic_sharedE;\n");
+  const auto two = parse_ptx(two_ptx);
   EXPECT_FALSE(two.front().is_independent);
 }
 
@@ -93,8 +97,9 @@ TEST(PtxEntries, StaticMemoryOfSeveralKernelsIsAtOnePlace) {
   EXPECT_TRUE(parse_ptx(kPtxHead + ptx_kernel("a", own))[0].is_independent);
   // In the other kernel, `sums` may be behind `rows` or behind its own memory.
   for (const std::string& other : {sums + rows, own + sums}) {
-    const auto entries =
-        parse_ptx(kPtxHead + shared + ptx_kernel("a", sums) + ptx_kernel("b", other));
+    const std::string entries_ptx =
+        kPtxHead + shared + ptx_kernel("a", sums) + ptx_kernel("b", other);
+    const auto entries = parse_ptx(entries_ptx);
     EXPECT_FALSE(ptx_entry(entries, "a").is_independent) << other;
     EXPECT_FALSE(ptx_entry(entries, "b").is_independent) << other;
   }
@@ -102,27 +107,32 @@ TEST(PtxEntries, StaticMemoryOfSeveralKernelsIsAtOnePlace) {
 
 // NVRTC takes the alignment of the first declaration for all kernels.
 TEST(PtxEntries, DynamicMemoryThatASourceDeclaresMayHaveSeveralAlignments) {
-  const auto entries = parse_ptx(std::string(kPtxHead) + ".extern .shared .align 16 .b8 mine[];\n" +
-                                 ptx_kernel("a", "\tmov.u64 %rd1, mine;\n"));
+  const std::string entries_ptx = std::string(kPtxHead) +
+                                  ".extern .shared .align 16 .b8 mine[];\n" +
+                                  ptx_kernel("a", "\tmov.u64 %rd1, mine;\n");
+  const auto entries = parse_ptx(entries_ptx);
   EXPECT_TRUE(entries.front().stands_alone);
   EXPECT_FALSE(entries.front().is_independent);
 }
 
 TEST(PtxEntries, BulkCopiesAreNotedForAll) {
-  const auto entries =
-      parse_ptx(kPtxHead + ptx_kernel("copies", "\tcp.async.bulk.shared::cluster [%r1];\n") +
-                ptx_kernel("loads", ""));
+  const std::string entries_ptx = kPtxHead +
+                                  ptx_kernel("copies", "\tcp.async.bulk.shared::cluster [%r1];\n") +
+                                  ptx_kernel("loads", "");
+  const auto entries = parse_ptx(entries_ptx);
   EXPECT_TRUE(ptx_entry(entries, "copies").is_independent);
   EXPECT_FALSE(ptx_entry(entries, "loads").is_independent);
 }
 
 TEST(PtxEntries, BytesDoNotDependOnWhereSharedMemoryIsDeclared) {
   const std::string use = "\tmov.u32 %r1, sums;\n";
-  const auto alone = parse_ptx(
+  const std::string alone_ptx =
       kPtxHead +
-      ptx_kernel("a", "\t// demoted variable\n\t.shared .align 4 .b8 sums[64];\n\n" + use));
-  const auto together = parse_ptx(std::string(kPtxHead) + ".shared .align 4 .b8 sums[64];\n" +
-                                  ptx_kernel("a", use) + ptx_kernel("b", use));
+      ptx_kernel("a", "\t// demoted variable\n\t.shared .align 4 .b8 sums[64];\n\n" + use);
+  const auto alone = parse_ptx(alone_ptx);
+  const std::string together_ptx = std::string(kPtxHead) + ".shared .align 4 .b8 sums[64];\n" +
+                                   ptx_kernel("a", use) + ptx_kernel("b", use);
+  const auto together = parse_ptx(together_ptx);
   EXPECT_EQ(alone.front().bytes, together.front().bytes);
   EXPECT_GT(alone.front().bytes, 50);
 }
