@@ -65,7 +65,7 @@ Uses uses_of(std::string_view text, const Names& names) {
     uses.function |= word == "call";
     uses.own_shared |= rest.starts_with(kOwnShared);
     // PTX in a source may declare variables in a kernel.
-    uses.global_or_constant |= rest.starts_with("global ") || rest.starts_with("const ");
+    uses.global_or_constant |= rest.starts_with("global .") || rest.starts_with("const .");
     if (const auto found = names.find(word); found != names.end()) {
       uses.function |= found->second == NameKind::function;
       uses.global_or_constant |= found->second == NameKind::global_or_constant;

@@ -39,12 +39,13 @@ TEST(PtxEntries, FindsKernels) {
 }
 
 TEST(PtxEntries, AKernelWithVariablesOrCallsDoesNotStandAlone) {
-  const std::string ptx = std::string(kPtxHead) + ".global .align 4 .u32 limit = 4;\n" +
-                          ".const .align 4 .b8 filter[64];\n" +
-                          ptx_kernel("plain", "\tmov.u32 %r1, limited;\n") +
-                          ptx_kernel("reads", "\tld.global.u32 %r1, [limit];\n") +
-                          ptx_kernel("filters", "\tld.const.f32 %f1, [filter+4];\n") +
-                          ptx_kernel("calls", "\tcall.uni (r), f, (x);\n");
+  const std::string ptx =
+      std::string(kPtxHead) + ".global .align 4 .u32 limit = 4;\n" +
+      ".const .align 4 .b8 filter[64];\n" +
+      ptx_kernel("plain", "\tcp.async.cg.shared.global [limited], [%rd1], 16;\n") +
+      ptx_kernel("reads", "\tld.global.u32 %r1, [limit];\n") +
+      ptx_kernel("filters", "\tld.const.f32 %f1, [filter+4];\n") +
+      ptx_kernel("calls", "\tcall.uni (r), f, (x);\n");
   const auto entries = parse_ptx(ptx);
   EXPECT_TRUE(ptx_entry(entries, "plain").stands_alone);
   EXPECT_FALSE(ptx_entry(entries, "reads").stands_alone);
