@@ -430,6 +430,15 @@ Result<std::unique_ptr<Compiler>> make_nvrtc_compiler(const std::string& arch,
   return std::unique_ptr<Compiler>(std::move(compiler));
 }
 
+bool compiles_together(std::string_view arch) {
+  constexpr std::string_view kPrefix = "sm_";
+  constexpr int kFirstWithSecondForm = 100;
+  if (!arch.starts_with(kPrefix)) return false;
+  arch.remove_prefix(kPrefix.size());
+  const auto number = parse_number<int>(arch.substr(0, arch.find_first_not_of("0123456789")));
+  return number.has_value() && *number < kFirstWithSecondForm;
+}
+
 Result<std::unique_ptr<Compiler>> make_nvrtc_compiler(const std::string& arch, DebugInfo debug) {
   MGTUNE_ASSIGN(
       std::unique_ptr<NvrtcCompiler> compiler,
