@@ -131,16 +131,22 @@ __device__ __forceinline__ void backward(const Gradients<typename K::T, typename
   end_rows<K, kPdl>(rows);
 }
 
+// The static shared memory of a block in a cluster.
+template <class Sums>
+struct ClusterMemory {
+  mg::CopyBarrier arrived[Sums::kBarriers];
+  float slots[Sums::kFloats];
+};
+
 template <class K, bool kPdl>
 __device__ __forceinline__ void backward_in_cluster(
     const Gradients<typename K::T, typename K::W>& in) {
   const int first_column = static_cast<int>(mg::cluster_rank()) * K::kSlice;
   begin_rows<K, kPdl>(in, first_column);
   using Sums = typename Rows<K>::ClusterSums;
-  MG_SHARED(float, slots, [Sums::kFloats]);
-  MG_SHARED(mg::CopyBarrier, arrived, [Sums::kBarriers]);
+  MG_SHARED(ClusterMemory<Sums>, memory);
   Rows<K> rows(in, first_column);
-  rows.process_in_cluster(Sums(slots, arrived));
+  rows.process_in_cluster(Sums(memory.slots, memory.arrived));
   end_rows<K, kPdl>(rows);
 }
 

@@ -191,13 +191,19 @@ class StreamRows {
   mg::Pieces<W, kVec> weight_[S::kEarly ? S::kSteps : 1];
 };
 
+// The static shared memory of a block.
+template <class S>
+struct StreamMemory {
+  mg::CopyBarrier arrived[S::kStages * S::kWarps];
+  mg::CopyBarrier sums_arrived[RowSum<S>::kBarriers];
+  float scratch[RowSum<S>::kFloats];
+};
+
 template <class S, bool kAdd, bool kHasRstd>
 __device__ __forceinline__ void normalize_stream(const StreamTensors<S>& at, float eps,
                                                  float weight_offset) {
-  MG_SHARED(mg::CopyBarrier, arrived, [S::kStages * S::kWarps]);
-  MG_SHARED(float, scratch, [RowSum<S>::kFloats]);
-  MG_SHARED(mg::CopyBarrier, sums_arrived, [RowSum<S>::kBarriers]);
-  const Piece<S, kAdd> piece(at, mg::dynamic_shared<typename S::T>(), arrived);
+  MG_SHARED(StreamMemory<S>, memory);
+  const Piece<S, kAdd> piece(at, mg::dynamic_shared<typename S::T>(), memory.arrived);
   const bool leads = threadIdx.x % 32 == 0;
   const mg::i64 first = blockIdx.x / S::kCluster, step = gridDim.x / S::kCluster;
 
@@ -213,7 +219,7 @@ __device__ __forceinline__ void normalize_stream(const StreamTensors<S>& at, flo
     for (int i = 0; i < S::kStages; ++i) piece.request(first + i * step, i);
   }
   const StreamRows<S, kAdd, kHasRstd> rows(at, piece, eps, weight_offset);
-  RowSum<S> row_sum(scratch, sums_arrived);
+  RowSum<S> row_sum(memory.scratch, memory.sums_arrived);
   if constexpr (S::kHold == HOLD::registers) {
     rows.process_from_registers(row_sum);
   } else {

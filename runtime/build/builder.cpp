@@ -65,12 +65,8 @@ constexpr std::ptrdiff_t kMostKernels = 8;
 
 // Whether the kernels of both may be compiled as one program.
 bool go_together(const BuildRequest& one, const BuildRequest& other) {
-  return one.sources == other.sources && one.source == other.source && one.arch == other.arch &&
-         one.options == other.options && one.dynamic_shared == other.dynamic_shared &&
-         std::ranges::equal(one.macros, other.macros, {}, &MacroDefinition::text,
-                            &MacroDefinition::text) &&
-         std::ranges::equal(one.macros, other.macros, {}, &MacroDefinition::name,
-                            &MacroDefinition::name);
+  return one.sources == other.sources && one.dynamic_shared == other.dynamic_shared &&
+         program_text(one) == program_text(other);
 }
 
 // The build of a request from the builds of its kernels.
@@ -131,6 +127,21 @@ Result<BuildRequest> variant_build_request(const Operator& op, const Variant& va
                       .options = std::move(options),
                       .kernels_apart = kernels_apart,
                       .dynamic_shared = std::move(dynamic_shared)};
+}
+
+std::string program_text(const BuildRequest& request) {
+  std::string text = request.source + " for " + request.arch;
+  for (const MacroDefinition& macro : request.macros) {
+    text.append(" ").append(macro.name).append("=").append(macro.text);
+  }
+  for (const std::string& option : request.options) text.append(" ").append(option);
+  return text;
+}
+
+std::string group_text(const BuildRequest& request) {
+  std::string text = program_text(request) + ", dynamic shared memory:";
+  for (const bool dynamic : request.dynamic_shared) text += dynamic ? " yes" : " no";
+  return text;
 }
 
 Result<Compiler*> Builder::compiler(const std::string& arch) {

@@ -30,6 +30,14 @@ namespace mgtune {
 Result<BuildRequest> variant_build_request(const Operator& op, const Variant& variant,
                                            const Slots& slots, const std::string& device_arch);
 
+// The source, the architecture, the macros and the options of a request. Kernels whose requests
+// differ in them are never compiled as one program.
+std::string program_text(const BuildRequest& request);
+
+// program_text(), and which kernels have dynamic shared memory. build_together() saves most for
+// requests that share this text.
+std::string group_text(const BuildRequest& request);
+
 class Builder {
  public:
   using CompilerFactory = std::function<Result<std::unique_ptr<Compiler>>(const std::string& arch)>;

@@ -25,6 +25,7 @@
 #include <string>
 #include <vector>
 
+#include "build/builder.h"
 #include "compile/compile_pool.h"
 #include "compile/compile_worker.h"
 #include "compile/group_size.h"
@@ -53,10 +54,11 @@ DeviceInfo h200() {
   return device;
 }
 
-// A request for CompilePool, and the kernels that it names.
+// A request for CompilePool, and the other arguments of submit().
 struct Work {
   WorkRequest request;
   std::vector<std::string> kernels;
+  std::string group;
 };
 
 // Spread evenly over the space, so that cheap and costly ones are among them.
@@ -71,8 +73,10 @@ std::vector<Work> variants_of(const std::string& op) {
     const VariantRequest request{{"rmsnorm", op, problem.text()},
                                  variant_text(*problem.op, variant)};
     const Slots slots = compile_slots(problem.binding(), variant, kH200).value();
-    all.push_back({{std::ssize(all), CompileRequest{request, kDeviceId}},
-                   kernel_names(*problem.op, variant, slots).value()});
+    const BuildRequest build =
+        variant_build_request(*problem.op, variant, slots, h200().arch).value();
+    all.push_back(
+        {{std::ssize(all), CompileRequest{request, kDeviceId}}, build.kernels, group_text(build)});
     return true;
   });
   // Runs of eight that have a kernel in common if any have, as many do in an exhaustive sweep.
@@ -162,7 +166,7 @@ void compile_variants(benchmark::State& state, const std::vector<Work>& work,
     const TestFolder cache;
     ::setenv("MGTUNE_CACHE_DIR", cache.path().c_str(), 1);
     CompilePool pool(command, processes, std::chrono::seconds(150), {}, most_together);
-    for (const Work& one : work) pool.submit(one.request, one.kernels);
+    for (const Work& one : work) pool.submit(one.request, one.kernels, one.group);
     while (pool.pending() > 0) {
       const Result<std::optional<WorkReply>> reply = wait_for_next(pool);
       if (!reply.ok()) return state.SkipWithError(reply.status().message().c_str());

@@ -44,10 +44,10 @@ CompilePool::~CompilePool() {
   for (Slot& slot : slots_) slot.worker.dismiss();
 }
 
-void CompilePool::submit(WorkRequest request, std::vector<std::string> kernels, Company company) {
-  waiting_.push_back({.request = std::move(request),
-                      .kernels = std::move(kernels),
-                      .apart = company == Company::none});
+void CompilePool::submit(WorkRequest request, std::vector<std::string> kernels,
+                         std::optional<std::string> group) {
+  waiting_.push_back(
+      {.request = std::move(request), .kernels = std::move(kernels), .group = std::move(group)});
   feed();
 }
 
@@ -139,20 +139,21 @@ bool CompilePool::runs_alone() const {
       slots_, [](const Slot& slot) { return !slot.worker.is_idle() && slot.work.alone; });
 }
 
-bool CompilePool::may_join(const Work& work, const CompileRequest& first) {
+bool CompilePool::may_join(const Work& work, const Work& first) {
   const auto* compile = std::get_if<CompileRequest>(&work.request.work);
-  if (compile == nullptr || work.alone || work.apart || !work.doubt.empty()) return false;
+  const auto& of_first = std::get<CompileRequest>(first.request.work);
+  if (compile == nullptr || work.alone || !work.group || !work.doubt.empty()) return false;
   const NamedProblem& problem = *compile;
-  return problem == first && compile->device == first.device;
+  return work.group == first.group && problem == of_first && compile->device == of_first.device;
 }
 
 // The slot's request becomes the first of a group, if others may join it.
 void CompilePool::take_others(Slot& slot, const Kernels& at_work) {
   auto* const first = std::get_if<CompileRequest>(&slot.work.request.work);
   if (first == nullptr || group_size_.wanted(first->op) == 1) return;
-  if (!may_join(slot.work, *first)) return;
+  if (!may_join(slot.work, slot.work)) return;
   const auto joins = [&](const Work& work) {
-    return may_join(work, *first) && !must_wait(work, at_work);
+    return may_join(work, slot.work) && !must_wait(work, at_work);
   };
   const auto waiting = 1 + static_cast<std::size_t>(std::ranges::count_if(waiting_, joins));
   const std::size_t size = group_size_.of(first->op, waiting, slots_.size());
@@ -174,7 +175,7 @@ void CompilePool::disband(WorkRequest first, Slot& slot) {
   group.push_front(std::move(slot.work));
   auto place = std::ranges::find(waiting_, false, &Work::alone);
   for (Work& work : group) {
-    work.apart = true;
+    work.group.reset();
     place = std::next(waiting_.insert(place, std::move(work)));
   }
 }
@@ -274,7 +275,7 @@ void CompilePool::share_seconds(const WorkRequest& request, WorkReply& reply, Sl
   } else if (!seconds && reply.outcome == Outcome::ok) {  // it comes from the cache
     seconds = slot.share;
   }
-  if (seconds && !slot.work.apart) group_size_.report(compile->op, *seconds);
+  if (seconds && slot.work.group) group_size_.report(compile->op, *seconds);
   // The others of a group would not find their builds.
   if (!reply.not_cached.empty()) group_size_ = GroupSize(1);
 }

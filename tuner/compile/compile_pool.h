@@ -61,16 +61,16 @@ class CompilePool {
   CompilePool& operator=(const CompilePool&) = delete;
   ~CompilePool();
 
-  // Whether a request may be part of a group, and whether its compile time helps to choose the size
-  // of groups. A search that learns from results wants each of them as soon as possible.
-  enum class Company : std::uint8_t { group, none };
-
   // A free worker begins at once; otherwise the request waits for one. `kernels` name what the
   // request compiles that other requests may compile too. While one worker compiles a kernel for
   // the first time, requests that need the same kernel wait, and others go before them: workers do
   // not see what another one is about to put into the build cache.
+  //
+  // Requests with the same text in `group` may be given to a worker as a group. One without a text
+  // is compiled by itself, and its compile time does not help to choose the size of groups: a
+  // search that learns from results wants each of them as soon as possible.
   void submit(WorkRequest request, std::vector<std::string> kernels = {},
-              Company company = Company::group);
+              std::optional<std::string> group = "");
 
   // How many variants of this operator a worker would get at a time now if many were waiting.
   std::size_t group_size(const std::string& op) const { return group_size_.wanted(op); }
@@ -111,7 +111,7 @@ class CompilePool {
     bool alone = false;      // no other compiler may run beside it
     std::string doubt = "";  // why a probe failed after this request had failed
     std::vector<std::string> kernels = {};
-    bool apart = false;  // it is compiled by itself
+    std::optional<std::string> group = {};  // nullopt: it is compiled by itself
   };
   // A variant that failed in this slot, which the machine may have caused.
   struct Failure {
@@ -136,7 +136,7 @@ class CompilePool {
 
   void feed();
   bool runs_alone() const;
-  static bool may_join(const Work& work, const CompileRequest& first);
+  static bool may_join(const Work& work, const Work& first);
   void take_others(Slot& slot, const Kernels& at_work);
   void disband(WorkRequest first, Slot& slot);
   void share_seconds(const WorkRequest& request, WorkReply& reply, Slot& slot);

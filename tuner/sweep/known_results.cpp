@@ -25,14 +25,10 @@ void refuse_objected(BuildRecord& build) {
 // What tells a kernel from those of other problems, which may have the same name.
 std::vector<std::string> common_kernels(const BuildRequest& request) {
   if (!request.kernels_apart || request.kernels.size() < 2) return {};
-  std::string from = request.source + " for " + request.arch;
-  for (const MacroDefinition& macro : request.macros) {
-    from.append(" ").append(macro.name).append("=").append(macro.text);
-  }
-  for (const std::string& option : request.options) from.append(" ").append(option);
+  const std::string program = program_text(request);
   std::vector<std::string> kernels;
   for (const std::string& kernel : request.kernels) {
-    kernels.push_back(fmt::format("{} of {}", kernel, from));
+    kernels.push_back(fmt::format("{} of {}", kernel, program));
   }
   return kernels;
 }
@@ -75,6 +71,7 @@ Result<VariantState> KnownResults::look_up(const Variant& variant) {
   MGTUNE_ASSIGN(state.build.key, builder_.key(*request));
   state.build.arch = request->arch;
   state.kernels = common_kernels(*request);
+  state.group = group_text(*request);
   state.launches = launch_values(problem_, variant, slots);
 
   MGTUNE_ASSIGN(std::optional<BuildRecord> build, store_.find_build(state.build.key));

@@ -34,6 +34,7 @@ struct VariantState : OutcomeRecord {
   std::string code = {};      // machine_code_identity() of the build; "" where nobody has read it
   // Names for the kernels that its build may have in common with those of other variants.
   std::vector<std::string> kernels = {};
+  std::string group = {};  // variants of the problem with the same text may compile together
 
   bool contends() const { return need == Need::nothing && outcome == Outcome::ok; }
 };

@@ -258,17 +258,17 @@ void ProblemSweep::compile(VariantState state) {
   ++shared_.next_request;
   WorkRequest work{id, CompileRequest{request(state), shared_.device.id}};
   std::vector<std::string> kernels = state.kernels;
-  const CompilePool::Company company = company_of(state);
+  std::optional<std::string> group = group_of(state);
   compiling_[id].push_back(std::move(state));
-  shared_.pool.submit(std::move(work), std::move(kernels), company);
+  shared_.pool.submit(std::move(work), std::move(kernels), std::move(group));
 }
 
 // A variant that takes long by itself would keep the others of a group waiting. At the end of an
 // exhaustive sweep such variants come first, and each of them should have a process of its own.
-CompilePool::Company ProblemSweep::company_of(const VariantState& state) {
-  if (!proposals_.in_any_order()) return CompilePool::Company::none;
+std::optional<std::string> ProblemSweep::group_of(const VariantState& state) {
+  if (!proposals_.in_any_order()) return std::nullopt;
   const bool is_long = proposals_.likely_seconds(state.point).value_or(0) > kSecondsTogether / 2;
-  return is_long ? CompilePool::Company::none : CompilePool::Company::group;
+  return is_long ? std::nullopt : std::optional(state.group);
 }
 
 std::size_t ProblemSweep::most_together() const {

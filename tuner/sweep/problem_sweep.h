@@ -138,7 +138,7 @@ class ProblemSweep {
   Status want(const Variant& variant);
   void compile_finalists();
   void compile(VariantState state);
-  CompilePool::Company company_of(const VariantState& state);
+  std::optional<std::string> group_of(const VariantState& state);
   Status make_ready(VariantState state);
   Status measure_ready();
   bool needs_ceilings() const;

@@ -167,14 +167,16 @@ TEST_F(CompileGroupTest, OnlyRequestsThatAreAlikeAreTogether) {
   pool.pause(true);
   pool.submit(request(1, "a"));
   pool.submit(request(2, "b", "rows=8"));
-  pool.submit(request(3, "c"), {}, CompilePool::Company::none);
+  pool.submit(request(3, "c"), {}, std::nullopt);
   WorkRequest of_other_device = request(4, "d");
   std::get<CompileRequest>(of_other_device.work).device = "GPU-2";
   pool.submit(of_other_device);
   pool.submit(request(5, "e"));
+  pool.submit(request(6, "f"), {}, "of another source");
+  pool.submit(request(7, "g"), {}, "of another source");
   pool.pause(false);
-  EXPECT_THAT(ids(drain(pool)), ElementsAre(1, 5, 2, 3, 4));
-  EXPECT_THAT(groups(), ElementsAre("a + e"));
+  EXPECT_THAT(ids(drain(pool)), ElementsAre(1, 5, 2, 3, 4, 6, 7));
+  EXPECT_THAT(groups(), ElementsAre("a + e", "f + g"));
 }
 
 TEST_F(CompileGroupTest, AKernelOfAGroupIsCompiledByItsWorkerFirst) {
