@@ -161,7 +161,7 @@ FleetScript submit_script(const FleetPlan& plan, const std::string& folder) {
 # Written by 'mgtune fleet plan'. Submits all jobs. Submitted again, tasks that are done end at once.
 set -euo pipefail
 folder={}
-submit() {{ local job; job=$(sbatch --parsable "$@"); echo "${{job%%;*}}"; }}
+submit() {{ local job; job=$(sbatch --parsable "$@") || return; echo "${{job%%;*}}"; }}
 merges=
 )SH",
                                  shell_word(folder));

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -12,6 +13,7 @@
 #include "fleet/slurm_scripts.h"
 #include "store/store.h"
 #include "tests/helpers/store_fixture.h"
+#include "tests/helpers/test_folder.h"
 #include "tests/helpers/test_paths.h"
 
 namespace mgtune {
@@ -145,6 +147,26 @@ TEST_F(FleetTest, TheScriptsSayWhatSlurmMustKnow) {
   EXPECT_THAT(merge, HasSubstr("\n#SBATCH --constraint=l4\n"));
   EXPECT_THAT(merge, HasSubstr(" --finals"));
   EXPECT_THAT(merge, Not(HasSubstr("--budget")));
+}
+
+// Stands in for sbatch: refuses what has `refused` in its arguments, and gives all others a number.
+int submit(const std::string& script, const std::string& refused) {
+  const TestFolder folder;
+  std::ofstream(folder.file("submit.sh")) << script;
+  std::ofstream(folder.file("sbatch"))
+      << "#!/bin/sh\ncase \"$*\" in *" << refused << "*) exit 1 ;; esac\necho 7\n";
+  std::filesystem::permissions(folder.file("sbatch"), std::filesystem::perms::owner_all);
+  return std::system(
+      ("PATH=\"" + folder.path() + ":$PATH\" bash \"" + folder.file("submit.sh") + "\" >/dev/null")
+          .c_str());
+}
+
+TEST_F(FleetTest, SubmittingFailsIfSlurmRefusesAnyJob) {
+  const std::string text = script(plan(), "submit.sh");
+  EXPECT_EQ(submit(text, "nothing"), 0);
+  for (const char* refused : {"H200/tasks.sbatch", "L4/merge.sbatch", "all.sbatch"}) {
+    EXPECT_NE(submit(text, refused), 0) << refused;
+  }
 }
 
 TEST_F(FleetTest, TheStatusIsReadFromTheFiles) {
