@@ -36,10 +36,10 @@ int run(int argc, const char* const* argv) {
 }  // namespace mgtune::engine
 
 int main(int argc, char** argv) {
-  ::signal(SIGXFSZ, SIG_IGN);  // a file over `ulimit -f` is an error like a full disk, not an end
+  ::signal(SIGXFSZ, SIG_IGN);  // a file above `ulimit -f` gives an error and does not end us
   try {
     return mgtune::engine::run(argc, argv);
-  } catch (const std::exception& error) {  // out of memory; nothing of ours throws
+  } catch (const std::exception& error) {  // out of memory; our own code throws nothing
     std::fprintf(stderr, "mgengine: internal error: %s\n", error.what());
     return 70;
   }

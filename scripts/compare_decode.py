@@ -244,12 +244,12 @@ def key_bytes(row):
 
 
 def ratios(rows, times):
-    """times(us) over that of the fastest peer, for each row."""
+    """times(us) divided by the time of the fastest peer, for each row."""
     return [times(row["us"]) / min(row["us"][peer] for peer in PEERS) for row in rows]
 
 
 def print_by_bytes(rows):
-    """`mgtune` by the size of the keys and values: over the fastest peer, the rate at which they are read, and that of the copy."""
+    """`mgtune` by the size of keys and values: its time over that of the fastest peer, the rate at which they are read, and this rate over that of the copy."""
     print("\n| keys and values | cases | geometric mean | GB/s, lowest | GB/s, median | of copy, lowest | of copy, median |\n|" + "---|" * 7)
     bounds = (0, 8, 32, 64, 128, 512, math.inf)
     for low, high in itertools.pairwise(bounds):

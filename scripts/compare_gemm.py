@@ -172,14 +172,14 @@ def sets_of(torch, operator, m, n, k, cell):
 
 
 def order_of_turn(names, turn):
-    """Each is first, in the middle and last in turn, behind another one each time: the clock depends on what ran before."""
+    """An order in which each name is first, in the middle and last in turn. The clock depends on what ran before, so each name follows another one each time."""
     first = turn // 2 % max(1, len(names))
     order = names[first:] + names[:first]
     return order if turn % 2 == 0 else order[::-1]
 
 
 def times_of(torch, runtime, variants, with_compile, cell, operator, m, n, k):
-    """Microseconds of each implementation, or why it has none."""
+    """Microseconds of each implementation, or the reason why there is no time."""
     sets = sets_of(torch, operator, m, n, k, cell)
     results, replays, expected = {}, {}, None
     own = [name for name, variant in variants.items() if variant[0] == operator]

@@ -9,7 +9,7 @@ Both tune the kernel of tests/families/convolution, 4096 x 4096 with a filter of
 (examples/cuda/convolution_streams.py of github.com/KernelTuner/kernel_tuner): blocks of 16 to 128 by 1 to 32 threads, of which each
 computes 1, 2 or 4 by 1 or 2 elements. The loops over the filter are unrolled, so a compilation takes 0.2 to 6 s of a core. Kernel Tuner compiles
 and measures one configuration after the other, so its rate does not depend on how many there are: it gets a random sample of them (--sample), in which each pair of
-tile sizes has its share. The compile time depends most on these, so the mean over such a sample varies less than over one that is drawn alike. Kernel Tuner does not compare results with a reference; mgtune does, for each variant. mgtune evaluates all of them, from an empty store and an empty
+tile sizes has its share. The compile time depends most on these, so the mean over such a sample varies less than over a plain random sample. Kernel Tuner does not compare results with a reference; mgtune does, for each variant. mgtune evaluates all of them, from an empty store and an empty
 cache of builds. Kernel Tuner runs through CuPy, whose cache is empty too. The agreement is the rank correlation (Spearman) of the times of the configurations that
 both have measured. Needs the packages kernel_tuner, cupy and scipy.
 
@@ -38,7 +38,7 @@ FIXED = {"use_padding": 0, "read_only": 0}
 # At most 1,024 threads, and a tile with its border in the shared memory that a kernel can declare.
 CONSTRAINTS = ["block_size_x * block_size_y <= 1024",
                "4 * (block_size_x * tile_size_x + filter_width - 1) * (block_size_y * tile_size_y + filter_height - 1) <= 49152"]
-SOME_FAILED = 3  # of mgtune: blocks that need more registers than there are, which fail with both tools
+SOME_FAILED = 3  # exit code of mgtune: blocks that need more registers than there are fail with both tools
 
 
 def key(configuration):
@@ -54,7 +54,7 @@ def configurations():
 
 
 def sample_of(count, seed):
-    """So many configurations at random, in which each pair of tile sizes has its share, up to one more or less."""
+    """`count` random configurations, in which each pair of tile sizes has its share, up to one more or less."""
     generator = random.Random(seed)
     shuffled = list(configurations())
     generator.shuffle(shuffled)
@@ -74,7 +74,7 @@ def sweep_by_kernel_tuner(count, seed):
     weights = generator.random(FILTER * FILTER, numpy.float32)
     sizes = {"image_width": SIZE, "image_height": SIZE, "filter_width": FILTER, "filter_height": FILTER}
     parameters = {**RANGES, **{name: [value] for name, value in {**sizes, **FIXED}.items()}}
-    # Kernel Tuner takes no list of configurations, but a condition that names each.
+    # Kernel Tuner does not take a list of configurations, so a condition names each of them.
     chosen = " or ".join("(" + " and ".join(f"{name} == {value}" for name, value in one.items()) + ")" for one in sample_of(count, seed))
     start = time.monotonic()
     results, _ = kernel_tuner.tune_kernel(
@@ -153,7 +153,7 @@ def processor_seconds(process):
 
 
 def compile_by_mgtune(mgtune, folder, some):
-    """The processor seconds of each, one after the other, by one compile worker."""
+    """The processor seconds of one compile worker for each configuration, one after the other."""
     family = family_of_example(folder)
     target = {"id": "GPU-0", "arch": "sm_90", "compute_capability": 90, "sm_count": 132, "max_shared_bytes": 232448, "l2_bytes": 62914560}
     sizes = f"image_width={SIZE} image_height={SIZE} filter_width={FILTER} filter_height={FILTER}"
@@ -173,7 +173,7 @@ def compile_by_mgtune(mgtune, folder, some):
 
 
 def compile_by_nvrtc(some):
-    """The processor seconds of each, one after the other, as Kernel Tuner has it compiled."""
+    """The processor seconds of NVRTC for each configuration, one after the other, with the options that Kernel Tuner passes."""
     library = sorted(pathlib.Path(os.environ["CUDA_HOME"]).glob("lib*/libnvrtc.so.1[23]"))[-1]
     nvrtc = ctypes.CDLL(str(library))
     for builtins in library.parent.glob("libnvrtc-builtins.so.1[23].?"):
@@ -197,7 +197,7 @@ def compile_by_nvrtc(some):
 
 def compile_table(mgtune, count, seed):
     some = sample_of(count, seed)
-    # The first compile of a process also loads the library. It is one that the sample lacks, if there is one.
+    # The first compile of a process also loads the library, so it does not count. It is a configuration that the sample does not have, if there is one.
     with_first = [next((one for one in configurations() if one not in some), some[0]), *some]
     with tempfile.TemporaryDirectory() as folder:
         # In turn, so that other work on the machine slows down both.

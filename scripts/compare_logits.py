@@ -90,12 +90,12 @@ def table(distances):
 
 
 def is_as_near(theirs, ours):
-    """Whether ours is no farther from f32 than theirs. One percent of the tokens is what two roundings of equal size differ by."""
+    """Whether ours is no farther from f32 than theirs. Two roundings of equal size may differ in one percent of the tokens."""
     return ours["mean"] <= theirs["mean"] and ours["agreement"] >= theirs["agreement"] - 0.01
 
 
 def document(version, words, distances):
-    """What is recorded. Paths say nothing elsewhere."""
+    """The document that is recorded. It has no paths, because they mean nothing on another machine."""
     arguments = {name: value for name, value in vars(words).items() if name not in ("library", "output")}
     return json.dumps({"torch": version, "arguments": arguments, "distances": distances}, indent=1) + "\n"
 

@@ -5,7 +5,7 @@
   scripts/compare_token.py --table tokens.json ...                             the table of such files, without a GPU
 
 PyTorch runs the model of Hugging Face transformers with a static cache, compiled with torch.compile in the mode max-autotune-no-cudagraphs. A whole
-token, from the embedding to the choice of the next token, is one CUDA graph, as it is in mgengine. So is the eager model. Both sides take runs of
+token, from the embedding to the choice of the next token, is one CUDA graph, as in mgengine. The eager model runs so too. Both sides take runs of
 tokens one after the other, and the time of a token is the median over runs. The positions are 1, 128, 512 and 2,047, or the last one of a model
 with fewer.
 """
@@ -29,7 +29,7 @@ def positions_of(fields):
 
 
 def torch_times(fields, positions, compiled):
-    """Microseconds a token at each position."""
+    """Microseconds per token at each position."""
     import torch
     import transformers
 
@@ -57,7 +57,7 @@ def torch_times(fields, positions, compiled):
 
     run = torch.compile(step, mode="max-autotune-no-cudagraphs", fullgraph=True) if compiled else step
     with torch.inference_mode():
-        step()  # the cache takes its memory in the first one
+        step()  # the first step allocates the cache
         move_to(1)
         for _ in range(3):
             run()

@@ -44,7 +44,7 @@ def installed(packages=None):
 
 
 def peers_of(operator):
-    """The first one is the cheapest to trust: outputs of the others are compared with its outputs."""
+    """The peers of an operator. The first one is the easiest to trust: the outputs of the others are compared with its outputs."""
     if operator in NORMS:
         return [EAGER, Peer("F.rms_norm"), LIGER, COMPILED]
     if operator in ADDED_NORMS + GATES:
@@ -142,7 +142,7 @@ def formula_of(torch, peer, operator):
 
 
 def attention_call(torch, peer, operator, problem, q, k, v, *starts):
-    """Of attention.backward: the call whose gradients are wanted."""
+    """A call of attention. For attention.backward it is the call whose gradients are wanted."""
     from torch.nn.attention import SDPBackend, sdpa_kernel
     causal = problem.get("causal", False)
     longest = problem.get("max_q")

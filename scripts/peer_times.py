@@ -129,7 +129,7 @@ class Gpu:
         import torch
         import torch._dynamo
         import torch._functorch.config
-        torch._functorch.config.donated_buffer = False  # or a compiled gradient could be taken only once
+        torch._functorch.config.donated_buffer = False  # otherwise a compiled gradient could be taken only once
         self.torch = torch
         properties = torch.cuda.get_device_properties(0)
         self.rotated_bytes = 3 * properties.L2_cache_size
@@ -145,7 +145,7 @@ class Gpu:
 
     def sets(self, operator, problem):
         torch = self.torch
-        torch.cuda.empty_cache()  # what the last problem's graphs held
+        torch.cuda.empty_cache()  # frees what the last problem's graphs held
         first = implementations.inputs_of(torch, operator, problem)
         size = sum(tensor.nbytes for part in first for tensor in part)
         most = int(torch.cuda.mem_get_info()[0] // (4 * size))

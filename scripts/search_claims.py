@@ -110,7 +110,7 @@ def operator_of(space):
 
 
 def print_table(document):
-    """Spaces of mgtune's own operators, of which there are many, have one row per operator."""
+    """There are many spaces of mgtune's own operators, so these have one row per operator."""
     alone = [space for space in document["spaces"] if operator_of(space) is None]
     if alone:
         print("| space | configurations | seeds that claim | true | evaluations |")

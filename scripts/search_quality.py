@@ -59,7 +59,7 @@ def document_text(document):
 
 
 def after(one, key, budget):
-    """What a space has after a number of evaluations, or after all of its variants, if it has fewer."""
+    """The entry of a space after a number of evaluations, or after all of its variants if it has fewer."""
     made = [n for n in one[key] if int(n) <= int(budget)]
     return one[key][max(made, key=int)]
 

@@ -78,7 +78,7 @@ class Host:
 
 
 def finish(process):
-    """What a sweep printed."""
+    """Waits for a sweep. Returns what it printed."""
     out, err = process.communicate()
     if process.returncode not in (0, SOME_FAILED):
         sys.exit(f"{' '.join(process.args)}: {err.strip()}")
@@ -86,7 +86,7 @@ def finish(process):
 
 
 def idle_parts(sweep):
-    """By cause, as a part of the wall time of all GPUs."""
+    """The idle time by cause, as a part of the wall time of all GPUs."""
     times = sweep["times"]
     whole = times["seconds"] * len(times["gpus"])
     parts = {}
@@ -102,7 +102,7 @@ def picks_of(sweep):
 
 
 def step_of(name, sweep, gpus, seconds=None, evaluated=None):
-    """`seconds` and `evaluated`, if the step is more than this sweep."""
+    """The entry of a step. `seconds` and `evaluated` are given if the step is more than this sweep."""
     seconds = sweep["times"]["seconds"] if seconds is None else seconds
     evaluated = sweep["evaluated"] if evaluated is None else evaluated
     compile_seconds = sweep["times"]["compile"]
@@ -192,7 +192,7 @@ def sweep_as_fleet(host, gpus, model, cores):
         time.sleep(0.5)
     seconds = time.monotonic() - begun
     best = json.loads(host.run("show", "best", "--json", "--db", status["database"]))
-    while subprocess.run(["squeue", "--noheader", "--me"], capture_output=True, text=True, check=True).stdout.strip():  # the merge of all GPUs
+    while subprocess.run(["squeue", "--noheader", "--me"], capture_output=True, text=True, check=True).stdout.strip():  # waits for the merge of all GPUs
         time.sleep(0.5)
     evaluated = sum(task["variants"] for task in status["tasks"])
     return {"step": "fleet", "gpus": gpus, "seconds": round(seconds, 3), "evaluated": evaluated, "rate": round(evaluated / seconds, 1), "picks": picks_of(best)}

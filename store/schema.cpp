@@ -306,11 +306,11 @@ CREATE TABLE metrics (
 ) STRICT;
 )sql";
 
-// Only columns of fields.
+// This version only adds columns of fields.
 constexpr std::string_view kVersion6;
 
-// What a program asks for when it makes a plan is found by an index: the picks of a kind on a GPU
-// by their size, and the failures.
+// Indexes for the queries of a program that makes a plan: the picks of a kind on a GPU by their
+// size, and the failures.
 constexpr std::string_view kVersion7 = R"sql(
 ALTER TABLE tuned ADD COLUMN kind TEXT NOT NULL DEFAULT '';
 ALTER TABLE tuned ADD COLUMN size REAL NOT NULL DEFAULT 0;

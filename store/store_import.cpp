@@ -51,7 +51,7 @@ class Import {
     return sweep_id_;
   }
 
-  // Asked for once: a recording has thousands of rows of one problem.
+  // The store is asked once per problem, because a recording has thousands of rows of one problem.
   Result<std::int64_t> problem_id(const ProblemRecord& problem) {
     std::int64_t& id = problem_ids_[{problem.op, problem.text}];
     if (id == 0) {
@@ -60,8 +60,8 @@ class Import {
     return id;
   }
 
-  // The counter of what is not written: the store's own results, and what was imported before and
-  // is unchanged. Null if the pick must be written.
+  // The counter to increase if the pick is not written: because the store has its own result, or
+  // because the same pick was imported before. Null if the pick must be written.
   Result<std::int64_t*> counter_if_kept(TunedRecord& tuned) {
     MGTUNE_ASSIGN(const std::optional<TunedView> stored,
                   store_.find_tuned(tuned.gpu, tuned.problem, tuned.method));
@@ -79,7 +79,8 @@ class Import {
   Result<std::int64_t*> counter_if_kept(const ImportedOutcome& outcome, std::int64_t problem) {
     MGTUNE_ASSIGN(const std::int64_t variant, variant_id(database_, problem, outcome.variant));
     const std::string method = outcome.measurement ? outcome.measurement->method : "";
-    // From the few sweeps to the unique index of outcomes, in this order.
+    // CROSS JOIN makes SQLite start at the few sweeps and continue with the unique index of
+    // outcomes.
     MGTUNE_ASSIGN(
         const std::vector<StoredOutcome> stored,
         read_all(database_, read_stored_outcome,

@@ -95,8 +95,8 @@ std::string is_shard(const std::string& sweep) {
   return "(SELECT command LIKE '% --shard%' FROM sweeps WHERE id = " + sweep + ")";
 }
 
-// Copies the rows of one source into `to`, and notes the rows of `tuned` there of which shards have
-// different variants.
+// Copies the rows of one source into `to`. It also notes the rows of `tuned` in `to` for which
+// shards have different variants.
 class Merger {
  public:
   Merger(Database& to, Database& from, MergeCounts& counts, std::set<std::int64_t>& contested)
@@ -159,7 +159,7 @@ class Merger {
     return id;
   }
 
-  // An id of a row there becomes the id of the same row here.
+  // Translates the id of a row of the source to the id of the same row in `to`.
   Result<SqlValue> translated(const Table& table, const Column& column, SqlValue value) {
     const auto* const id = std::get_if<std::int64_t>(&value);
     if (id == nullptr || column.refers_to.empty()) return value;
@@ -233,7 +233,7 @@ class Merger {
   Database& from_;
   MergeCounts& counts_;
   std::set<std::int64_t>& contested_;
-  std::map<std::string, std::map<std::int64_t, std::int64_t>> ids_;  // here, by table and id there
+  std::map<std::string, std::map<std::int64_t, std::int64_t>> ids_;  // in `to`, by table, old id
 };
 
 // The environment in which results of a GPU were measured, and the file that says so.

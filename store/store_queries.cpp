@@ -1,6 +1,6 @@
 // The functions of Store that find single results by their key, and those that read joined views.
-// Each of them is one SELECT, so it sees one state of the file, however many processes write; picks
-// come with the ceilings of a second one.
+// Each of them is one SELECT, so it sees one state of the file, however many processes write.
+// Queries of picks have a second SELECT, for the ceilings.
 
 #include <map>
 #include <string>
@@ -88,7 +88,8 @@ Result<std::vector<SweepView>> Store::sweeps() {
 
 Result<std::vector<OutcomeView>> Store::outcomes(std::int64_t sweep, const std::string& op,
                                                  const std::string& problem) {
-  // Only what is asked for is looked at: a condition that always holds would hide the indexes.
+  // Only the arguments that are given become conditions on rows: a condition such as "?1 = 0 OR
+  // ..." would keep SQLite from using its indexes.
   const std::string of_sweep = sweep == 0 ? "?1 = 0" : "r2.sweep = ?1";
   const std::string of_operator =
       op.empty() ? "?2 = '' AND ?3 = ''"

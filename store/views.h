@@ -1,6 +1,5 @@
-// Rows of the store joined with the rows that they refer to, as the queries of Store return them:
-// those that database/pick.h does not have.
-// Plain data, without locks.
+// Rows of the store joined with the rows that they refer to, as the queries of Store return them.
+// The views that programs need too are in database/pick.h. Plain data, without locks.
 
 #pragma once
 

@@ -89,8 +89,9 @@ Status write_outcome(Database& database, const OutcomeRecord& outcome,
                      const std::string& recorded_at);
 Status write_tuned(Database& database, const TunedRecord& tuned);
 
-// Picks of a problem and GPU that have no key get that of another one, if there is one (other
-// timing methods, older formats). So a plan finds all of them, and the best method counts.
+// A problem may have several picks on a GPU, by different timing methods, and some may have no key,
+// for example those from older formats. Each pick without a key gets the key of another one, if
+// there is one. So a plan finds all of them, and the best method counts.
 Status share_key(Database& database, std::int64_t gpu, std::int64_t problem);
 
 }  // namespace mgtune

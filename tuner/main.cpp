@@ -1,5 +1,5 @@
-// The mgtune program: parses the words, runs the subcommand, turns a failure into a message and a
-// code.
+// The mgtune program: parses the arguments, runs the subcommand, and turns a failure into a message
+// and an exit code.
 
 #include <signal.h>
 
@@ -52,10 +52,10 @@ int run(int argc, const char* const* argv) {
 }  // namespace mgtune
 
 int main(int argc, char** argv) {
-  ::signal(SIGXFSZ, SIG_IGN);  // a file over `ulimit -f` is an error like a full disk, not an end
+  ::signal(SIGXFSZ, SIG_IGN);  // a file over `ulimit -f` is an error, like a full disk
   try {
     return mgtune::run(argc, argv);
-  } catch (const std::exception& error) {  // out of memory; nothing of ours throws
+  } catch (const std::exception& error) {  // out of memory; our own code does not throw
     std::fprintf(stderr, "mgtune: internal error: %s\n", error.what());
     return static_cast<int>(mgtune::ExitCode::internal);
   }

@@ -11,7 +11,8 @@
 namespace mgtune::engine {
 namespace {
 
-// The way `graph` makes a graph per instruction to time it, which takes longer than the steps.
+// Few runs, because the way `graph` builds a graph for each instruction that it times. This takes
+// longer than the steps.
 constexpr std::uint32_t kInstructionRuns = 5;
 
 double median_of(std::vector<double> values) {
@@ -20,7 +21,8 @@ double median_of(std::vector<double> values) {
   return *middle;
 }
 
-// A program says how many bytes attention reads at the end of its bucket; here it is this position.
+// The bytes that the instruction reads at this position. For attention, instruction.bytes is the
+// number at the end of the bucket.
 std::uint64_t bytes_at(const Program& program, const Instruction& instruction,
                        std::uint32_t position) {
   const bool is_attention =

@@ -15,7 +15,8 @@
 namespace mgtune::engine {
 namespace {
 
-// Of --batch: "1,2,4,8". invalid_argument, naming the word, if one is no number of sequences.
+// Parses the value of --batch, for example "1,2,4,8". invalid_argument, with the word, if a word is
+// not a number of sequences.
 Result<std::vector<std::uint32_t>> parse_batches(const std::string& list) {
   std::vector<std::uint32_t> batches;
   for (const std::string& word : split_list(list)) {
@@ -29,7 +30,7 @@ Result<std::vector<std::uint32_t>> parse_batches(const std::string& list) {
   return batches;
 }
 
-// What a step of so many sequences takes at a position.
+// The time of a step of `rows` sequences at a position.
 struct BatchTime {
   std::uint32_t rows = 1;
   TokenTime time;
@@ -66,20 +67,17 @@ class BenchCommand final : public Command {
            "  mgengine bench --model stories260K/ --positions 1,128,511 --json\n"
            "  mgengine bench --model llama-3.2-1b --random-weights --batch 1,2,4,8 --positions "
            "128,2047\n"
-           "  mgengine bench --model Llama-3.2-1B/config.json --random-weights --way graph --run "
-           "16 "
-           "--steps 20\n"
+           "  mgengine bench --model Llama-3.2-1B/config.json --random-weights --way graph\n"
+           "                 --run 16 --steps 20\n"
            "\n"
            "A step computes the next token of each sequence of the batch. Its time is the column\n"
            "us per token, also for several sequences. It must read all weights and the keys and\n"
            "values before it: these are the bytes. Times of the way reference are those of a host\n"
            "that checks results, not of a fast one.\n"
-           "The host starts a run of --run tokens once, so its cost is shared by all of them. By "
-           "the\n"
-           "way steps, the time of an instruction ends when the host sees that it has ended. By "
-           "the\n"
-           "way graph, it is how much longer the graph takes with this instruction than without "
-           "it.";
+           "The host starts a run of --run tokens once, so its cost is shared by all of them.\n"
+           "With --way steps, the time of an instruction ends when the host sees that it has\n"
+           "ended. With --way graph, it is how much longer the graph takes with this instruction\n"
+           "than without it.";
   }
 
   void declare(ArgumentList& arguments) override {
@@ -131,7 +129,7 @@ class BenchCommand final : public Command {
     return positions_below(config.positions, {1, 128, 512, 2047});
   }
 
-  // Where the programs of a position serve fewer tokens than a run should have.
+  // Notes the positions whose program serves fewer tokens than a run should have.
   void note_runs(const std::vector<BatchTime>& times) {
     for (const BatchTime& measured : times) {
       const TokenTime& time = measured.time;
@@ -207,7 +205,7 @@ class BenchCommand final : public Command {
 
   ModelArguments model_;
   std::string positions_;
-  std::map<std::uint32_t, std::uint32_t> shorter_runs_;  // tokens, by position
+  std::map<std::uint32_t, std::uint32_t> shorter_runs_;  // tokens per run, by position
   std::string batches_ = "1";
   std::uint32_t steps_ = 3;
   std::uint32_t run_ = 1;

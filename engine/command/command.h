@@ -17,8 +17,9 @@ class App;
 
 namespace mgtune::engine {
 
-// The arguments of a subcommand. parse.cpp implements it, the only file that includes CLI11. The
-// value that a variable has now is its default. The variables must exist until parsing has ended.
+// The arguments of a subcommand. Only parse.cpp, which implements this class, includes CLI11. The
+// value that a variable has before parsing is its default. The variables must exist until parsing
+// has ended.
 class ArgumentList {
  public:
   explicit ArgumentList(CLI::App& app) : app_(app) {}
@@ -36,7 +37,7 @@ class ArgumentList {
   void choice(const std::string& name, std::string& variable,
               const std::vector<std::string>& choices, const std::string& placeholder,
               const std::string& help);
-  // An argument without an option name, which must be one of the choices.
+  // Declares a positional argument, which must be one of the choices.
   void word(const std::string& name, std::string& variable, const std::vector<std::string>& choices,
             const std::string& help);
 
@@ -47,7 +48,7 @@ class ArgumentList {
 class Command {
  public:
   virtual ~Command() = default;
-  virtual std::string details() const = 0;  // below the options of --help: examples
+  virtual std::string details() const = 0;  // examples; --help prints them below the options
   virtual void declare(ArgumentList& arguments) = 0;
   virtual Result<int> run() = 0;  // the exit code
 };
@@ -59,8 +60,9 @@ struct NamedCommand {
 };
 std::vector<NamedCommand> make_commands();
 
-// The subcommand that argv names, with its arguments. Null if argv asks for --help or --version, or
-// is empty: then the text has been printed. invalid_argument for wrong words.
+// Returns the subcommand that argv names, with its arguments set. If argv asks for --help or
+// --version, or is empty, parse() prints the text and returns null. invalid_argument for wrong
+// words.
 Result<Command*> parse(int argc, const char* const* argv,
                        const std::vector<NamedCommand>& commands);
 

@@ -69,7 +69,8 @@ class GenerateCommand final : public Command {
                       "made for {}; choose fewer with --tokens",
                       prompt.size(), tokens_, source.config.positions));
     }
-    // Few sizes of caches, so that kernels are compiled once and tuned variants fit.
+    // Only few capacities are possible, so kernels are seldom compiled again and tuned variants
+    // fit.
     options.capacity = std::min(source.config.positions,
                                 std::max(2048U, std::bit_ceil(static_cast<std::uint32_t>(needed))));
     MGTUNE_ASSIGN(Session session, Session::create(source.config, source.tensors, options));

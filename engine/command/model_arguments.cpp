@@ -27,10 +27,9 @@ void ModelArguments::declare_model(ArgumentList& arguments, const std::string& d
   arguments.required("--model", model, "PATH", model_help);
   arguments.choice("--dtype", dtype, {"f32", "bf16", "f16"}, "DTYPE",
                    "Of weights, activations and caches: f32, bf16 or f16");
-  arguments.value(
-      "--device", device, "NAME",
-      "Of the ways steps and graph: H200, an index, a UUID, cpu, or auto: the first GPU, "
-      "or cpu if there is none");
+  arguments.value("--device", device, "NAME",
+                  "For --way steps and graph: H200, an index, a UUID, cpu, or auto: the first GPU, "
+                  "or cpu if there is none");
 }
 
 Precision ModelArguments::precision() const {

@@ -14,7 +14,7 @@
 
 namespace mgtune::engine {
 
-// Of --model, for commands that need weights, and for those that may take random ones.
+// The help of --model: for commands that need weights, and for commands that can take random ones.
 inline constexpr const char* kModelHelp =
     "Folder with config.json and model.safetensors or its shards, or a llama2.c file (.bin)";
 inline constexpr const char* kModelOrConfigHelp =
@@ -24,44 +24,47 @@ inline constexpr const char* kModelOrConfigHelp =
 struct ModelArguments {
   std::string model;
   std::string dtype;         // of weights, activations and caches
-  std::string way = "auto";  // machine() replaces it with the way that it means
+  std::string way = "auto";  // machine() replaces "auto" with the way that it stands for
   std::string device = "auto";
 
   void declare(ArgumentList& arguments, const std::string& default_dtype,
                const std::string& model_help);
-  // All but --way.
+  // Declares all of these arguments except --way.
   void declare_model(ArgumentList& arguments, const std::string& default_dtype,
                      const std::string& model_help);
   Precision precision() const;  // the residual stream is f32
-  // With tuned rows from this file; "": from where programs have them. Removes the temporary
-  // folders of killed processes if the way compiles kernels.
+  // The machine uses tuned rows from this file; with "", from the files that programs use by
+  // default. If the way compiles kernels, the call also removes the temporary folders of killed
+  // processes.
   Result<MachineFactory> machine(const std::string& database = "");
 
-  // The model in its precision and way; the other options are the caller's. With random weights, a
-  // config is enough.
+  // Makes a session of the model with this precision and way; the caller sets the other options.
+  // With random weights, a config is enough.
   Result<Session> session(SessionOptions options, bool has_random_weights,
                           const std::string& database = "");
 };
 
-// Of --random-weights.
+// The help of --random-weights.
 inline constexpr const char* kRandomWeightsHelp =
     "Take random weights: a config.json is enough, or the name of a shipped one: gpt2, "
     "llama-3.1-8b, llama-3.2-1b, mistral-7b, qwen2.5-7b";
 
-// Of --positions: "1,128,512". invalid_argument, naming the word, if one is no position.
+// Parses the value of --positions, for example "1,128,512". invalid_argument, with the word, if a
+// word is not a position.
 Result<std::vector<std::uint32_t>> parse_positions(const std::string& list);
 
-// Of these positions, those that a model with `end` positions has; the first that it lacks becomes
-// its last one.
+// The given positions that are below `end`. The first position that is not becomes end - 1, and the
+// positions after it are left out.
 std::vector<std::uint32_t> positions_below(std::uint32_t end,
                                            std::initializer_list<std::uint32_t> positions);
 
-// Of --positions and --capacity of `tune` and `show kernels`: whose tokens are timed.
+// The arguments --positions and --capacity of `tune` and `show kernels`: the positions at which
+// tokens count.
 struct TokenPositions {
   std::string list;            // "": 128, 512 and 2,047, as far as the model has positions
   std::uint32_t capacity = 0;  // of the caches; 0: up to the largest position
 
-  void declare(ArgumentList& arguments);  // --positions alone
+  void declare(ArgumentList& arguments);  // declares --positions only
 
   // Sets the capacity if it is 0. invalid_argument if a position is not below it.
   Result<std::vector<std::uint32_t>> resolve(const ModelConfig& config);

@@ -36,7 +36,7 @@ CLI::Validator is_choice(const std::vector<std::string>& choices) {
   return {check, ""};
 }
 
-// CLI11 reads "-1" as the largest number, and a number that does not fit as another one.
+// CLI11 itself reads "-1" as the largest number, and a number that does not fit as another number.
 template <typename Number>
 CLI::Validator is_number(Number min, Number max, const std::string& expected) {
   const auto check = [=](const std::string& word) -> std::string {

@@ -74,14 +74,10 @@ class TuneCommand final : public Command {
            "\n"
            "The fastest kernel alone is not always the fastest between the other kernels of a\n"
            "token. This command takes the kernels of the model that cost most first. It tries the\n"
-           "variants that sweeps found fast in whole tokens, and keeps one if tokens get faster "
-           "by\n"
-           "more than the noise. Each pick is stored when it is decided, under the method "
-           "'token',\n"
-           "which programs prefer to all others until this command decides again. Tokens run by "
-           "the way graph, "
-           "on\n"
-           "the device cpu by the way steps.";
+           "variants that sweeps found fast in whole tokens, and keeps one if tokens get faster\n"
+           "by more than the noise. Each pick is stored when it is decided, under the method\n"
+           "'token', which programs prefer to all others until this command decides again. Tokens\n"
+           "run as a graph, and on the cpu device step by step.";
   }
 
   void declare(ArgumentList& arguments) override {
@@ -114,7 +110,7 @@ class TuneCommand final : public Command {
       return invalid_argument(fmt::format("--device {} names {} devices; a model runs on one",
                                           model_.device, devices.size()));
     }
-    // So that a wrong word costs no time.
+    // This comes before the model is loaded, so that a wrong --db costs no time.
     MGTUNE_TRY(expect_database());
     const DeviceInfo& device = devices.front();
     MGTUNE_ASSIGN(const DeviceLock lock,
@@ -136,8 +132,8 @@ class TuneCommand final : public Command {
   }
 
  private:
-  // The session runs what programs run. They read the installed tables too, unless a file is named
-  // that is not the user's own database.
+  // The session must run the variants that programs run. Programs also read the installed tables,
+  // unless they name a database that is not the user's own.
   Status find_database() {
     const Result<std::string> usual = default_database_path();
     if (options_.database.empty()) {

@@ -19,15 +19,14 @@ class VerifyCommand final : public Command {
            "  mgengine verify --model stories260K/\n"
            "  mgengine verify --model Llama-3.2-1B/ --dtype bf16 --batch 4 --steps 8\n"
            "\n"
-           "The programs of all buckets are validated. Then their logits are compared with those "
-           "of\n"
-           "a second program in which no instruction is fused and only weights are rounded. The\n"
-           "reference runs it. The exit code is 1 if logits are not finite, or differ by more "
-           "than\n"
-           "rounding explains: 0.0001 of the largest logit in f32, 0.01 in f16, 0.08 in bf16.\n"
-           "By the way steps every instruction of one more step is compared with the reference "
-           "too.\n"
-           "By the way graph the way steps does this, and must give the same bits as the graphs.";
+           "The programs of all buckets are validated. Then their logits are compared with those\n"
+           "of a second program, in which no instruction is fused and only weights are rounded.\n"
+           "The reference runs it. The exit code is 1 if logits are not finite, or differ by more\n"
+           "than rounding explains: 0.0001 of the largest logit in f32, 0.01 in f16, 0.08 in "
+           "bf16.\n"
+           "With --way steps, every instruction of one more step is compared with the reference\n"
+           "too. With --way graph, the same is done step by step, and the graphs must give the\n"
+           "same bits as the steps.";
   }
 
   void declare(ArgumentList& arguments) override {
@@ -77,25 +76,25 @@ class VerifyCommand final : public Command {
     const auto out = std::back_inserter(text);
     fmt::format_to(
         out,
-        "logits: {} steps by the way {} in {}, against the reference in f32 with the same weights: "
+        "logits: {} steps with --way {} in {}, against the reference in f32 with the same weights: "
         "largest difference {:.3g}, {:.2g} of the largest logit (rounding explains {:.2g}), mean "
         "KL {:.3g}, same token {} of {} times\n",
         result.steps, model_.way, model_.dtype, result.largest_difference, result.error(),
         acceptable_logit_error(dtype), result.mean_kl, result.same_choices, result.choices);
     if (result.has_bits_of_steps) {
-      fmt::format_to(out, "bits: the logits {} those of the way steps\n",
+      fmt::format_to(out, "bits: the logits {} those of --way steps\n",
                      *result.has_bits_of_steps ? "are" : "are not");
     }
     if (result.compared_buffers > 0) {
       fmt::format_to(out,
-                     "instructions: {} buffers after one step by the way steps, against the "
+                     "instructions: {} buffers after one step with --way steps, against the "
                      "reference: the largest error is {:.2g} of what rounding explains{}\n",
                      result.compared_buffers, result.worst_error,
                      result.worst_buffer.empty() ? "" : ", of " + result.worst_buffer);
     } else if (model_.way != "reference") {
-      text += "instructions: not compared, the model has room for one position alone\n";
+      text += "instructions: not compared, the model has room for one position only\n";
     } else {
-      text += "instructions: not compared, the way reference has no kernels\n";
+      text += "instructions: not compared, --way reference runs no kernels\n";
     }
     return text;
   }

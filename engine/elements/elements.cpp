@@ -21,7 +21,7 @@ void load_floats(DType dtype, const void* from, std::span<float> to) {
   for (std::size_t i = 0; i < to.size(); ++i) {
     std::uint16_t bits = 0;
     std::memcpy(&bits, bytes + 2 * i, sizeof(bits));
-    // The conversion of bf16 stands here, because a call for each weight would take most of a step.
+    // bf16 is converted inline: a function call per weight would take most of the time of a step.
     to[i] = dtype == DType::bf16 ? std::bit_cast<float>(std::uint32_t{bits} << 16)
                                  : float_from_f16(bits);
   }

@@ -18,7 +18,7 @@ bool is_element_dtype(DType dtype);
 void load_floats(DType dtype, const void* from, std::span<float> to);
 std::vector<float> load_floats(DType dtype, const void* from, std::size_t count);
 
-// Rounds to the dtype. `to` must have room for all of them.
+// Rounds to the dtype. `to` must have room for all numbers.
 void store_floats(DType dtype, std::span<const float> from, void* to);
 
 }  // namespace mgtune::engine

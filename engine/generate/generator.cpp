@@ -37,8 +37,8 @@ Status check_room(const Session& session, std::size_t prompt, const GenerateOpti
       prompt, options.tokens, session.capacity()));
 }
 
-// A token is chosen among numbers alone, so it does not tell. NaN that gets into a cache stays
-// there: it is in all logits that follow.
+// The chosen token does not show a NaN, because the choice ignores NaN. A NaN in a cache stays
+// there and gets into all later logits, so checking the first and the last new token is enough.
 Status expect_finite(Session& session) {
   MGTUNE_ASSIGN(const std::vector<float> logits, session.logits(0));
   if (std::ranges::all_of(logits, [](float logit) { return std::isfinite(logit); })) return {};

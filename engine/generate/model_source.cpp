@@ -29,7 +29,7 @@ std::string folder_of(const std::string& path) {
   return slash == path.npos ? "." : path.substr(0, slash);
 }
 
-// The files directly in the folder whose names end with .bin, split by their begin.
+// The .bin files directly in a folder. Tokenizers are the files whose names begin with "tok".
 struct BinaryFiles {
   std::vector<std::string> models;
   std::vector<std::string> tokenizers;
@@ -73,7 +73,7 @@ bool is_shipped(const std::string& name) {
                              [&](const EmbeddedFile& file) { return name_of(file) == name; });
 }
 
-// Of a file in configs/models.
+// The config of a file in configs/models.
 Result<ModelConfig> shipped_config(const std::string& name) {
   std::vector<std::string> names;
   for (const EmbeddedFile& file : shipped_model_configs()) {
@@ -130,7 +130,7 @@ Result<ModelConfig> open_config(const std::string& path) {
   const std::string file = system.is_directory(path) ? path + "/config.json" : path;
   MGTUNE_ASSIGN(const std::string text, read_model_file(file));
   Result<ModelConfig> config = parse_model_config(file, text);
-  // To the caller, a mistake in the text is damage of the file.
+  // For the caller, a mistake in the text means that the file is damaged.
   if (config.status().code() != StatusCode::invalid_argument) return config;
   return corrupt(config.status().message());
 }

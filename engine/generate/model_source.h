@@ -21,8 +21,8 @@ struct ModelSource {
 // only .bin whose name does not begin with "tok". io, corrupt, or what parse_model_config() says.
 Result<ModelSource> open_model(const std::string& path);
 
-// The config alone: of a model as above, of a file config.json without weights, or a shipped one by
-// its name, such as "llama-3.2-1b" (configs/models). corrupt if its text is wrong.
+// Reads the config alone. `path` is a model as above, a file config.json without weights, or the
+// name of a shipped config (configs/models), such as "llama-3.2-1b". corrupt if its text is wrong.
 Result<ModelConfig> open_config(const std::string& path);
 
 }  // namespace mgtune::engine

@@ -57,33 +57,34 @@ class Session {
   std::uint32_t position() const { return position_; }  // of the next step
   const std::vector<Program>& programs() const { return programs_; }
 
-  // Begins all sequences anew, or goes on at another position: what the caches hold before it is
-  // kept.
+  // Sets the position of the next step for all sequences; 0 begins them anew. The caches keep what
+  // they hold before the position.
   Status set_position(std::uint32_t position);
 
-  // Before a step of a program that samples.
+  // Call this before each step of a program that samples.
   Status set_sampling(std::span<const Sampling> rows);
 
   // Takes one token per sequence. invalid_argument, without any effect, if a token is not below the
   // vocabulary or if the caches are full.
   Status step(std::span<const std::int32_t> tokens);
 
-  // `count` steps, each but the first from the tokens that the one before has chosen. All must be
-  // in the bucket of program().
+  // Runs `count` steps. Each step after the first takes the tokens that the step before it has
+  // chosen. All steps must be in the bucket of program().
   Status steps(std::span<const std::int32_t> tokens, std::uint32_t count);
 
-  // One step, with the time of each instruction of program() in seconds.
+  // Runs one step. Returns the time of each instruction of program() in seconds.
   Result<std::vector<double>> timed_step(std::span<const std::int32_t> tokens);
 
-  // That the next step runs: the one of the bucket of its position, which must be below the
-  // capacity.
+  // The program that the next step runs: the program of the bucket of position(), which must be
+  // below the capacity.
   const Program& program() const;
 
-  // Where `count` steps of program() can begin that end in its bucket: at the position, or before
-  // it. If the bucket has fewer positions, the result is its first one, and count gets smaller.
+  // Returns a position from which `count` steps stay in the bucket of program(): position(), or an
+  // earlier one. If the bucket has fewer positions, the result is its first position, and `count`
+  // is reduced.
   std::uint32_t begin_of_steps(std::uint32_t& count) const;
 
-  // Of the last step.
+  // The logits of the last step, and the tokens that it chose.
   Result<std::vector<float>> logits(std::uint32_t row);
   Result<std::vector<std::int32_t>> next_tokens();
 

@@ -27,7 +27,7 @@ Result<std::unique_ptr<GraphMachine>> GraphMachine::create(std::span<const Progr
   }
   MGTUNE_ASSIGN(auto steps, StepsMachine::create(programs, std::move(weights), options));
   std::unique_ptr<GraphMachine> machine(new GraphMachine(*driver, std::move(steps)));
-  // A stream that waits for the default stream, where the host's copies are.
+  // A stream that waits for the default stream, which has the host's copies.
   MGTUNE_TRY(driver->status(driver->cuStreamCreate(&machine->stream_, CU_STREAM_DEFAULT),
                             "making the stream of a graph"));
   for (const Program& program : programs) {
@@ -102,8 +102,9 @@ Result<double> GraphMachine::time_alone(const Graph& graph, std::span<const Kept
   return seconds / kTimedReplays;
 }
 
-// The last instruction moves the positions on. So its replays run one by one, each from the state
-// that was there, and so do those of the graph without it. What is left is the state of one step.
+// The last instruction advances the positions. So the replays of the whole graph run one by one,
+// each from the saved state. The graph without the last instruction is timed in the same way, so
+// that the two times can be compared. At the end, the state is that after one step.
 Result<std::vector<double>> GraphMachine::timed_step(const Program& program) {
   MGTUNE_TRY(steps_->check_inputs(program));
   MGTUNE_ASSIGN(const std::vector<std::uint32_t> order, steps_->launch_order(program));

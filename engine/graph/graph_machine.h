@@ -23,7 +23,7 @@ namespace mgtune::engine {
 
 class GraphMachine final : public Machine {
  public:
-  // As StepsMachine::create(). unsupported on the device cpu, and if a program has an instruction
+  // Like StepsMachine::create(). unsupported on the device cpu, and if a program has an instruction
   // that no kernel does.
   static Result<std::unique_ptr<GraphMachine>> create(std::span<const Program> programs,
                                                       std::vector<std::byte> weights,
@@ -37,15 +37,15 @@ class GraphMachine final : public Machine {
   // The host does nothing between the steps, and does not check tokens and positions.
   Status steps(const Program& program, std::uint32_t count) override;
 
-  // The time of an instruction is what it adds to a graph of those before it. The kernels of a
-  // graph overlap, so it can be less than the time of the kernel alone. The first one has the start
-  // of the graph in it.
+  // The time of an instruction is the time that it adds to a graph of the instructions before it.
+  // The kernels of a graph overlap, so this can be less than the time of the kernel alone. The time
+  // of the first instruction includes the start of the graph.
   Result<std::vector<double>> timed_step(const Program& program) override;
 
   Status read(const Buffer& buffer, std::span<std::byte> to) override;
   Status write(const Buffer& buffer, std::span<const std::byte> from) override;
 
-  // Captures all programs anew.
+  // Also captures all programs again.
   Status choose_variant(const KernelCall& call, const std::string& variant) override;
 
  private:
@@ -63,16 +63,16 @@ class GraphMachine final : public Machine {
       : driver_(driver), steps_(std::move(steps)) {}
   // The first `count` launches of a program as a graph.
   Result<Graph> capture(const Program& program, std::size_t count);
-  // Seconds per replay, over a few of them after one that is not timed, one behind the other.
+  // Seconds per replay: the mean of a few replays in a row, after one that is not timed.
   Result<double> time_of(const Graph& graph);
 
   struct Kept {
     Buffer buffer;
     std::vector<std::byte> bytes;
   };
-  // The tokens, positions and lengths.
+  // Reads the buffers of tokens, positions and lengths.
   Result<std::vector<Kept>> kept_state(const Program& program);
-  // The same for replays that each begin with this state, and that the host waits for.
+  // Like time_of(), but the host restores this state before each replay, and waits for its end.
   Result<double> time_alone(const Graph& graph, std::span<const Kept> state);
 
   const CudaDriver& driver_;
@@ -81,7 +81,7 @@ class GraphMachine final : public Machine {
   std::vector<ProgramGraph> graphs_;
 };
 
-// For SessionOptions::machine.
+// Makes the value of SessionOptions::machine for the way `graph`.
 MachineFactory graph_factory(StepsOptions options);
 
 }  // namespace mgtune::engine

@@ -14,7 +14,7 @@
 namespace mgtune::engine {
 namespace {
 
-// What a norm needs, before it is known whether it is fused.
+// The operands of a norm, which may become a part of the linear instruction after it.
 struct NormOperands {
   std::uint32_t weight = kNone;
   std::uint32_t bias = kNone;
@@ -115,7 +115,7 @@ class Lowering {
     instruction.at(Operand::norm_bias) = norm.bias;
   }
 
-  // A linear instruction on the norm of the residual stream.
+  // Adds a linear instruction whose input is the norm of the residual stream.
   Instruction& add_normed_linear(std::string_view name, const NormOperands& norm,
                                  std::uint32_t weight) {
     std::uint32_t input = stream_;
@@ -137,7 +137,7 @@ class Lowering {
     return linear;
   }
 
-  // A linear instruction that adds to the residual stream.
+  // Adds a linear instruction whose result is added to the residual stream.
   void add_to_stream(std::string_view name, LayerTensor tensor, bool has_bias, std::uint32_t input,
                      std::uint32_t columns) {
     const std::uint32_t weight = add_layer_weight(name, tensor);
@@ -278,7 +278,8 @@ class Lowering {
     Instruction& linear = add_normed_linear("head", norm, weight);
     linear.out = config_.vocabulary;
     linear.at(Operand::output) = logits;
-    // Every program has the buffer `sampling`, or the state of its bucket would lie elsewhere.
+    // Every program has the buffer `sampling`, used or not, so that all programs have the same
+    // state.
     const std::uint32_t sampling = add_buffer(std::string(kSampling), BufferKind::state, DType::f32,
                                               3 * std::uint64_t{options_.rows});
     Instruction& choice = add(options_.sample ? Opcode::sample : Opcode::argmax);
@@ -330,7 +331,7 @@ Status check_options(const ModelConfig& config, const LowerOptions& options) {
                       to_string(dtype)));
     }
   }
-  // The caches are the largest buffers of hostile options.
+  // With hostile options the caches are the largest buffers.
   const double cache = 8.0 * options.rows * options.capacity * config.kv_heads * config.head_dim;
   return cache * config.layers < 0x1p60 ? Status() : invalid_argument("the caches are too large");
 }

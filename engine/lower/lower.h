@@ -1,9 +1,10 @@
 // Lowers a model to a program and to the recipes of its weights. A pure function of its arguments.
 //
 // The program has one queue, and every scratch buffer has memory of its own; schedule()
-// (schedule/schedule.h) makes it better. For one model, rows, capacity and precision, all programs
-// have the same weights and the same state at the same bases, whatever their other options are. So
-// a sequence can go from the program of one bucket to that of the next.
+// (schedule/schedule.h) spreads the instructions over queues and lets buffers share memory. For one
+// model, rows, capacity and precision, all programs have the same weights and the same state at the
+// same bases, whatever their other options are. So a sequence can go from the program of one bucket
+// to the program of the next.
 
 #pragma once
 
@@ -31,8 +32,8 @@ struct LowerOptions {
   std::uint32_t positions = 0;  // of the bucket; 0: the capacity
   Precision precision;
   std::uint32_t splits = 0;  // parts of the keys; 0: attention is one instruction
-  bool fuse_norms = true;    // into the linear instructions behind them
-  bool sample = false;       // instead of taking the most likely token
+  bool fuse_norms = true;    // make each norm a part of the linear instruction after it
+  bool sample = false;       // draw the next token instead of taking the most likely one
 };
 
 struct LoweredModel {

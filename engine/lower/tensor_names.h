@@ -12,10 +12,10 @@ namespace mgtune::engine {
 
 enum class LayerTensor : std::uint8_t {
   attention_norm,
-  qkv,  // the projections to queries, keys and values, one below the other
+  qkv,  // the rows of the projections to queries, then keys, then values
   attention_output,
   inner_norm,
-  up,  // with a gate: the gates, then the rest
+  up,  // if there is a gate: its rows first, then the rows of up
   down,
 };
 

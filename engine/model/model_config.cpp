@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t kMaxSize = 1 << 24;
 constexpr std::uint32_t kMaxLayers = 1000;
 
-// A member that is there and not null.
+// The member, if it exists and is not null.
 std::optional<JsonCursor> given(const JsonCursor& config, std::string_view key) {
   std::optional<JsonCursor> member = config.find(key);
   if (member && member->value().kind == JsonValue::Kind::null) return std::nullopt;
@@ -64,7 +64,7 @@ Status read_epsilon(const JsonCursor& config, std::string_view key, float& epsil
   return config.at(key).error("expected a small positive number");
 }
 
-// Refuses every value but one.
+// Refuses every value except `wanted`.
 Status expect_word(const JsonCursor& config, std::string_view key, std::string_view wanted,
                    std::string_view fallback) {
   std::string word(fallback);
@@ -84,7 +84,7 @@ Status expect_flag(const JsonCursor& config, std::string_view key, bool wanted, 
       config.error(fmt::format("{} is {}, which is not supported", key, flag)).message());
 }
 
-// Refuses to rotate a part of each head.
+// Refuses a rotary embedding that rotates only a part of each head.
 Status expect_whole_rotation(const JsonCursor& object) {
   double factor = 1;
   MGTUNE_TRY(read_positive(object, "partial_rotary_factor", 1.0, factor));
@@ -106,7 +106,7 @@ Status read_rotary_kind(const JsonCursor& settings, std::string& kind) {
   return settings.error(fmt::format("rope_type is '{}', but type is '{}'", kind, older));
 }
 
-// A setting that is not read would be ignored without a word.
+// Refuses settings that are not read: they would be ignored without any message.
 Status expect_rotary_settings(const JsonCursor& settings, std::string_view kind) {
   std::set<std::string_view> known = {"type", "rope_type", "rope_theta", "partial_rotary_factor"};
   if (kind != "default") known.insert("factor");
@@ -279,7 +279,7 @@ Status check_model_sizes(const ModelConfig& config, std::string_view where,
     return mistake(fmt::format("{} is {}, but no model has more than {}", names.layers,
                                config.layers, kMaxLayers));
   }
-  // So no size of an instruction reaches 2^30, and no sum of bytes 2^63.
+  // These limits keep every size of an instruction below 2^30, and every sum of bytes below 2^63.
   const double qkv = (config.heads + 2.0 * config.kv_heads) * config.head_dim;
   const double layer =
       config.width * (qkv + 1.0 * config.heads * config.head_dim + 3.0 * config.inner);

@@ -1,5 +1,5 @@
-// ModelConfig: what a decoder-only language model is, as data: its sizes, and which norm, positions
-// and activation it has. Read from config.json of a Hugging Face model, or from the header of a
+// ModelConfig: a decoder-only language model as data: its sizes, and which norm, positions and
+// activation it has. It is read from config.json of a Hugging Face model, or from the header of a
 // llama2.c file (weights/llama2c_file.h). Pure functions on plain data.
 
 #pragma once
@@ -25,7 +25,7 @@ struct RotaryScaling {
   enum class Kind : std::uint8_t { none, linear, llama3 };
   Kind kind = Kind::none;
   double factor = 1;
-  double low_frequency_factor = 1;  // llama3 only, as the two below
+  double low_frequency_factor = 1;  // llama3 only, like the two below
   double high_frequency_factor = 4;
   std::int64_t original_positions = 8192;
 };
@@ -55,11 +55,11 @@ struct ModelConfig {
   std::vector<std::int32_t> end_tokens;  // text ends with any of these
 };
 
-// `file` is the name for messages. invalid_argument with file and field for a config that lies or
-// is incomplete; unsupported, likewise, for a model that this engine cannot run.
+// `file` is the name for messages. invalid_argument with file and field for a config that is wrong
+// or incomplete; unsupported, likewise, for a model that this engine cannot run.
 Result<ModelConfig> parse_model_config(const std::string& file, std::string_view text);
 
-// How a file calls the sizes of a model.
+// The names that a file has for the sizes of a model.
 struct SizeNames {
   std::string_view layers;
   std::string_view width;
@@ -71,12 +71,12 @@ struct SizeNames {
   std::string_view positions;
 };
 
-// config.json of the two schemes.
+// The names in config.json, for each of the two schemes.
 const SizeNames& size_names(NameScheme scheme);
 
-// What is impossible about the sizes, for example heads that are no multiple of the heads of keys.
-// `where` is the file for messages, and `names` are its words. config.json and llama2.c headers
-// both pass through it.
+// invalid_argument if the sizes are impossible, for example if the number of heads is not a
+// multiple of the number of key heads. `where` is the file for messages, and `names` are its words.
+// This checks both config.json and the headers of llama2.c.
 Status check_model_sizes(const ModelConfig& config, std::string_view where, const SizeNames& names);
 
 }  // namespace mgtune::engine

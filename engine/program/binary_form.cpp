@@ -38,7 +38,7 @@ Number number_at(std::string_view record, std::size_t offset) {
   return static_cast<Number>(number);
 }
 
-// The words of an instruction after its four bytes.
+// The offsets of the words in the record of an instruction. Its first four fields are bytes.
 constexpr std::size_t kQueue = 4;
 constexpr std::size_t kSizes = 8;  // in the order of kSizeFields
 constexpr std::size_t kEpsilon = 44;

@@ -22,8 +22,8 @@ inline constexpr std::size_t kInstructionRecordBytes = 160;
 std::string program_bytes(const Program& program);
 
 // corrupt, with the place, if the bytes are no program: a wrong size, an unknown word, a reserved
-// byte that is not zero, a buffer that does not exist. incompatible for another version. It is not
-// checked that the program makes sense; validate() does that.
+// byte that is not zero, a buffer that does not exist. incompatible for another version. The
+// function does not check whether the program makes sense; validate() does that.
 Result<Program> program_from_bytes(std::string_view bytes);
 
 }  // namespace mgtune::engine

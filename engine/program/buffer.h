@@ -18,7 +18,7 @@ namespace mgtune::engine {
 enum class BufferKind : std::uint8_t {
   weight,   // filled once from the model, never written
   state,    // kept from step to step: caches, tokens, positions; the host sets it before the first
-  scratch,  // means something only within one step
+  scratch,  // has no meaning after the step
   output,   // written in every step; the host reads it afterwards
 };
 inline constexpr std::array<std::string_view, 4> kBufferKindWords = {"weight", "state", "scratch",

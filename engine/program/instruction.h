@@ -38,7 +38,7 @@ enum class Activation : std::uint8_t { none, silu_gate, gelu_tanh };
 inline constexpr std::array<std::string_view, 3> kActivationWords = {"none", "silu_gate",
                                                                      "gelu_tanh"};
 
-// Which elements of a head a rotary embedding turns together.
+// Which two elements of a head a rotary embedding rotates as a pair.
 enum class Rotation : std::uint8_t {
   none,
   halves,  // i and i + head_dim / 2, as in Hugging Face checkpoints
@@ -99,7 +99,7 @@ struct Instruction {
   std::uint32_t layer = kNone;
   float epsilon = 0;        // of the norm
   float scale = 0;          // of the logits of attention
-  std::uint64_t bytes = 0;  // of weights and caches that it reads: its cost for the schedule
+  std::uint64_t bytes = 0;  // weights and caches that it reads: its cost for the schedule
   std::array<std::uint32_t, kOperandCount> operands = none_of_all();
   std::uint32_t signal = kNone;  // the counter that goes up by one when the instruction has ended
   std::array<Wait, kMaxWaits> waits = {};

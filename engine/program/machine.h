@@ -1,4 +1,4 @@
-// Machine: what runs the programs of a model, in one of the ways. It owns the memory of the
+// Machine: runs the programs of a model in one of the ways (ways/ways.h). It owns the memory of the
 // programs. One thread at a time.
 
 #pragma once
@@ -22,12 +22,12 @@ class Machine {
  public:
   virtual ~Machine() = default;
 
-  // Runs all instructions of a program. It must be one of those that the machine was made for.
+  // Runs all instructions of a program. The machine must have been made for this program.
   // invalid_argument if a token or a position is out of its range.
   virtual Status step(const Program& program) = 0;
 
-  // `count` steps, each from the tokens that the one before has chosen. All positions must be below
-  // that of the program.
+  // Runs `count` steps. Each step after the first takes the tokens that the step before it has
+  // chosen. All positions must be below program.positions.
   virtual Status steps(const Program& program, std::uint32_t count) {
     for (std::uint32_t i = 0; i < count; ++i) {
       Status status = step(program);
@@ -36,7 +36,7 @@ class Machine {
     return {};
   }
 
-  // One step, with the time of each instruction in seconds, in the order of the program.
+  // Runs one step. Returns the time of each instruction in seconds, in the order of the program.
   // unsupported if this way cannot time single instructions.
   virtual Result<std::vector<double>> timed_step(const Program& /*program*/) {
     return unsupported("this way cannot time single instructions");
@@ -46,16 +46,16 @@ class Machine {
   virtual Status read(const Buffer& buffer, std::span<std::byte> to) = 0;
   virtual Status write(const Buffer& buffer, std::span<const std::byte> from) = 0;
 
-  // From now on the launches that do this call run this variant of its operator, in all programs;
-  // "" means the variant that the library chooses. unsupported if this way has no kernels.
-  // Otherwise the status of mgr_plan(): then choose again before the next step.
+  // From now on, the launches of this call in all programs run this variant of its operator. ""
+  // means the variant that the library chooses. unsupported if this way has no kernels. Otherwise
+  // it fails as mgr_plan() does; after a failure, choose again before the next step.
   virtual Status choose_variant(const KernelCall& /*call*/, const std::string& /*variant*/) {
     return unsupported("this way runs no tuned kernels");
   }
 };
 
-// Makes a machine for programs, which must be valid and share weights and state, from their
-// weights.
+// Makes a machine for these programs from their weights. The programs must be valid, and must share
+// weights and state.
 using MachineFactory = std::function<Result<std::unique_ptr<Machine>>(std::span<const Program>,
                                                                       std::vector<std::byte>)>;
 

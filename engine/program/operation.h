@@ -17,8 +17,8 @@ namespace mgtune::engine {
 
 enum class Access : std::uint8_t {
   read,
-  write,   // of all its elements
-  update,  // reads and writes it, or writes a part
+  write,   // writes all elements
+  update,  // reads and writes the buffer, or writes a part of it
 };
 
 struct OperandUse {
@@ -28,7 +28,7 @@ struct OperandUse {
 };
 std::span<const OperandUse> operand_uses(Opcode opcode);
 
-// The elements that the operand's buffer must have at least. nullopt if the number needs more than
+// The number of elements that the operand's buffer must have. nullopt if the number needs more than
 // 63 bits. The sizes of the instruction must be valid (size_mistake()).
 std::optional<std::uint64_t> needed_elements(const Instruction& instruction, Operand operand);
 

@@ -31,8 +31,8 @@ struct Program {
   bool operator==(const Program&) const = default;
 };
 
-// The buffers through which a host talks to a program. A program of a model has all of them but
-// `sampling`, which only a program that samples has.
+// The buffers through which a host talks to a program. A program of a model must have all of them,
+// except `sampling`, which only a program that samples needs.
 inline constexpr std::string_view kTokens = "tokens";        // i32[rows], state
 inline constexpr std::string_view kPositions = "positions";  // i32[rows], state
 inline constexpr std::string_view kLengths = "lengths";      // i32[rows], state: positions + 1

@@ -2,7 +2,8 @@
 //
 // An instruction can begin when the one before it in its queue has ended, all its waits hold, and
 // all instructions before the last barrier in front of it have ended. A barrier can begin when all
-// instructions before it have ended. Counters only go up, so if one order of choices ends, all do.
+// instructions before it have ended. Counters only go up. So if the program ends in one of the
+// possible orders, it ends in all of them.
 
 #pragma once
 
@@ -16,7 +17,7 @@ namespace mgtune::engine {
 
 class QueueProgress {
  public:
-  // Queues and counters that the instructions name must be below those that the program has.
+  // The queues and counters of the instructions must be below the numbers that the program has.
   explicit QueueProgress(const Program& program);
 
   // The instructions that can begin now.
@@ -29,15 +30,16 @@ class QueueProgress {
 
   const Program& program_;
   std::vector<std::vector<std::uint32_t>> queues_;
-  std::vector<std::size_t> heads_;  // of each queue: how many instructions have ended
+  std::vector<std::size_t> heads_;  // per queue: how many instructions have ended
   std::vector<std::uint32_t> counters_;
   std::vector<bool> ended_;
   std::size_t ended_count_ = 0;
   std::size_t ended_prefix_ = 0;               // all instructions before this one have ended
-  std::vector<std::uint32_t> barrier_before_;  // of each instruction: the last one, or kNone
+  std::vector<std::uint32_t> barrier_before_;  // the last barrier before each, or kNone
 };
 
-// One order in which all instructions can run. invalid_argument if they wait for each other.
+// One order in which all instructions can run. invalid_argument if instructions wait for each
+// other.
 Result<std::vector<std::uint32_t>> run_order(const Program& program);
 
 }  // namespace mgtune::engine

@@ -1,6 +1,6 @@
 // The way `reference`: executes the instructions of a program on the host, in float with sums in
-// double. It is what the other ways are compared with. Results are rounded to the dtypes of their
-// buffers, and to nothing else. One thread at a time per memory.
+// double. The other ways are compared with it. Results are rounded to the dtypes of their buffers,
+// and to nothing else. One thread at a time per memory.
 
 #pragma once
 

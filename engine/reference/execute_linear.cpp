@@ -68,7 +68,7 @@ std::vector<float> activated(const Instruction& instruction, const std::vector<f
   return result;
 }
 
-// Turns all heads of `rows` heads that lie one after the other.
+// Rotates all heads of `heads`, which lie one after the other.
 void rotate_heads(const Instruction& instruction, std::span<const float> table,
                   std::span<float> heads) {
   const std::size_t half = instruction.head_dim / 2;

@@ -16,13 +16,13 @@ namespace mgtune::engine {
 
 class MachineMemory {
  public:
-  // Room for each of the programs, which must be valid; they share the state. environment if there
-  // is not enough memory, invalid_argument if `weights` is too small.
+  // Allocates room for the largest of the programs, which must be valid; they share the state.
+  // environment if there is not enough memory, invalid_argument if `weights` is too small.
   static Result<MachineMemory> create(std::span<const Program> programs,
                                       std::span<const std::byte> weights);
 
   std::span<const std::byte> read(const Buffer& buffer) const;
-  std::span<std::byte> write(const Buffer& buffer);  // not of a weight
+  std::span<std::byte> write(const Buffer& buffer);  // it must not be a weight
 
   // Fills scratch and outputs with bytes that are NaN in every floating dtype. A program that was
   // validated never reads them.
@@ -30,7 +30,7 @@ class MachineMemory {
 
  private:
   std::span<const std::byte> weights_;
-  std::array<std::vector<std::byte>, kBufferKindWords.size()> arenas_;  // the first stays empty
+  std::array<std::vector<std::byte>, kBufferKindWords.size()> arenas_;  // that of weights is empty
 };
 
 }  // namespace mgtune::engine

@@ -7,14 +7,15 @@
 
 namespace mgtune::engine {
 
-// The index of the largest element, the lowest one of equals. NaN counts as the smallest, and
-// without a number the index is 0.
+// The index of the largest element. If several are equal, the first one counts. NaN counts as the
+// smallest value; if all elements are NaN, the index is 0.
 std::int32_t argmax(std::span<const float> logits);
 
-// A random token: softmax of the logits divided by the temperature, cut to the fewest most likely
-// tokens whose probabilities add up to top_p, and from these, in the order of the vocabulary, by
-// `uniform` from [0, 1). With a temperature of 0 it is argmax(). top_p outside of (0, 1) cuts
-// nothing. Of tokens with equal probabilities the first ones are kept.
+// Draws a random token. The probabilities are the softmax of the logits divided by the temperature.
+// Only the most likely tokens are kept: as few as have probabilities that add up to top_p. Of
+// tokens with equal probabilities the first ones are kept; a top_p outside of (0, 1) keeps all
+// tokens. `uniform`, from [0, 1), selects among the kept tokens in the order of the vocabulary.
+// With a temperature of 0 the result is argmax().
 std::int32_t sample_token(std::span<const float> logits, float temperature, float top_p,
                           float uniform);
 

@@ -1,5 +1,5 @@
-// Which instructions of a program must end before which others begin, if the program means what its
-// order says. A pure function.
+// Which instructions of a program must end before which others begin, so that the results are those
+// of the order of the program. A pure function.
 
 #pragma once
 
@@ -12,7 +12,7 @@ namespace mgtune::engine {
 
 // For each instruction the earlier ones that it must wait for, in ascending order: those that write
 // memory that it reads or writes, and those that read memory that it writes. A dependency that
-// follows from others may be there or not. A barrier depends on all before it.
+// follows from others may be in the lists or not. A barrier depends on all before it.
 std::vector<std::vector<std::uint32_t>> dependencies(const Program& program);
 
 }  // namespace mgtune::engine

@@ -88,7 +88,7 @@ void place_scratch(Program& program) {
   std::vector<std::uint32_t> placed;
   for (const std::uint32_t i : largest_first) {
     Buffer& buffer = program.buffers[i];
-    // The candidates are the begin of the arena and the ends of the buffers that are alive.
+    // The candidates are the start of the arena and the ends of the buffers that are alive.
     std::vector<std::uint64_t> bases = {0};
     std::vector<std::uint32_t> alive;
     for (const std::uint32_t other : placed) {

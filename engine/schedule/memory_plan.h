@@ -1,4 +1,4 @@
-// Gives the scratch buffers of a program memory that they share. Pure functions on a program whose
+// Lets the scratch buffers of a program share memory. Pure functions on a program whose
 // instructions are in their final order.
 
 #pragma once

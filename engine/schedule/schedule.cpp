@@ -15,13 +15,13 @@ namespace {
 
 using Dependencies = std::vector<std::vector<std::uint32_t>>;
 
-// Each instruction costs about as much as moving this many bytes, whatever it moves: two
+// The fixed cost of an instruction, as a number of bytes that could be moved in the same time: two
 // microseconds at four terabytes a second.
 constexpr std::uint64_t kStartBytes = 8'000'000;
 
 std::uint64_t cost_of(const Instruction& instruction) { return instruction.bytes + kStartBytes; }
 
-// The cost from the begin of each instruction to the end of the step, along the longest path.
+// The cost from the start of each instruction to the end of the step, along the longest path.
 std::vector<std::uint64_t> path_costs(const Program& program, const Dependencies& needed) {
   std::vector<std::uint64_t> costs(program.instructions.size());
   for (std::size_t i = costs.size(); i-- > 0;) {
@@ -48,7 +48,7 @@ std::vector<std::uint32_t> assign_queues(Program& program, const Dependencies& n
   std::vector<std::uint32_t> order;
   while (!ready.empty()) {
     const auto best = std::ranges::max_element(ready, {}, [&](std::uint32_t i) {
-      return std::pair(costs[i], ~i);  // of equals the first
+      return std::pair(costs[i], ~i);  // the first one if several are equal
     });
     const std::uint32_t i = *best;
     ready.erase(best);

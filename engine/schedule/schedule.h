@@ -11,13 +11,14 @@
 
 namespace mgtune::engine {
 
-// A program without waits, as lower() makes it, becomes one with the same results. With one queue
-// the order stays. With more, the instruction with the most bytes on its path to the end goes to
-// the queue that is free first. invalid_argument if queues is not from 1 to 1024.
+// Schedules a program without waits, as lower() makes it. The results stay the same. With one queue
+// the order stays too. With more queues, the next instruction is always the one with the highest
+// cost from its start to the end of the step. It goes to the queue where it can start first.
+// invalid_argument if queues is not from 1 to 1024.
 Result<Program> schedule(Program program, std::uint32_t queues);
 
 // The buckets of positions for which a model has programs of their own, ascending. The last one is
-// the capacity. Within a bucket, attention splits the keys alike.
+// the capacity. Within a bucket, attention always splits the keys in the same way.
 std::vector<std::uint32_t> position_buckets(std::uint32_t capacity);
 
 // Into how many parts attention should split the keys of a bucket, so that `workers` parallel units

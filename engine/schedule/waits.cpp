@@ -9,8 +9,8 @@
 namespace mgtune::engine {
 namespace {
 
-// For each instruction the last one of each other queue that it depends on. Those before it in the
-// same queue are implied.
+// For each instruction: the last instruction of each other queue that it depends on. A queue runs
+// in order, so waits for earlier instructions of these queues and of its own are not needed.
 std::vector<std::vector<std::uint32_t>> waits_per_queue(
     const Program& program, const std::vector<std::vector<std::uint32_t>>& needed) {
   std::vector<std::vector<std::uint32_t>> waits(needed.size());
@@ -45,7 +45,8 @@ void add_waits(Program& program) {
     }
     result.push_back(program.instructions[i]);
   }
-  // The barriers have moved the instructions, so the signals are set by the order of the others.
+  // The new barriers have changed the indices of the instructions, so barriers are not counted
+  // here.
   std::size_t index = 0;
   for (Instruction& instruction : result) {
     if (instruction.opcode == Opcode::barrier) continue;

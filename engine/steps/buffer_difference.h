@@ -13,7 +13,7 @@ namespace mgtune::engine {
 struct BufferDifference {
   std::uint32_t instruction = 0;  // its index in the program
   std::uint32_t buffer = 0;
-  double error = 0;  // the L2 norm of the difference, relative to that of the reference
+  double error = 0;  // L2 norm of the difference, divided by that of the reference
 };
 
 // The error over the elements that either result has changed. NaN and infinities count as

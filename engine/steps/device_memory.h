@@ -16,9 +16,9 @@ namespace mgtune::engine {
 
 class DeviceMemory {
  public:
-  // Room for each of the programs, which must be valid; they share the weights and the state. The
-  // weights are copied, the state is zero, and the rest is NaN. environment if the device does not
-  // have enough memory, invalid_argument if `weights` is too small.
+  // Allocates room for the largest of the programs, which must be valid; they share the weights and
+  // the state. The weights are copied, the state is zero, and the rest is NaN. environment if the
+  // device does not have enough memory, invalid_argument if `weights` is too small.
   static Result<DeviceMemory> create(mgr_context_t* context, std::span<const Program> programs,
                                      std::span<const std::byte> weights);
 

@@ -42,7 +42,7 @@ class CallMaker {
   CallMaker& flag(std::string name, bool is_set) {
     return is_set ? assign(std::move(name), "true") : *this;
   }
-  // An optional tensor that the launch passes.
+  // Sets the flag of an optional tensor if the instruction has the operand.
   CallMaker& optional(std::string name, Operand operand) {
     return flag(std::move(name), instruction_.has(operand));
   }
@@ -181,7 +181,7 @@ Maybe append_call(const Program& program, const Instruction& i) {
       .call();
 }
 
-// On the tensor cores, with the keys split over the device.
+// Attention on the tensor cores, with the keys split over the device.
 KernelCall decode_call(const Program& program, const Instruction& i) {
   CallMaker make(program, i, "attention.decode");
   return make.assign("T", make.dtype(Operand::keys))
@@ -193,7 +193,7 @@ KernelCall decode_call(const Program& program, const Instruction& i) {
       .defaults({"total_kv"})
       .dim("heads", i.heads)
       .dim("kv_heads", i.kv_heads)
-      // A window of an instruction counts the newest key too.
+      // The window of an instruction includes the newest key; the operator's window does not.
       .dim("window", i.window == 0 ? 0 : std::int64_t{i.window} - 1)
       .defaults({"page_size", "pages", "max_pages"})
       .dim("capacity", i.capacity)

@@ -24,8 +24,8 @@ struct KernelCall {
 // Operator, assignments and dims: calls with the same text can share a plan.
 std::string text_of(const KernelCall& call);
 
-// nullopt if no operator does it: mixtures of dtypes that no kernel has, heads of more than 256
-// elements, and barriers. The program must be valid.
+// nullopt if no operator does the instruction: for mixtures of dtypes that no kernel has, heads of
+// more than 256 elements, and barriers. The program must be valid.
 std::optional<KernelCall> kernel_call(const Program& program, const Instruction& instruction);
 
 }  // namespace mgtune::engine

@@ -1,4 +1,5 @@
-// Statuses of libmgruntime as those of mgtune. A pure function, but for the thread's last message.
+// Converts statuses of libmgruntime to those of mgtune. A pure function, except that it reads the
+// thread's last message.
 
 #pragma once
 

@@ -24,14 +24,15 @@ class PlanSet {
  public:
   explicit PlanSet(mgr_context_t* context) : context_(context) {}
 
-  // Builds and loads the kernels of all calls, with a thread per CPU. What mgr_prepare() says.
+  // Builds and loads the kernels of all calls, with a thread per CPU. Fails as mgr_prepare() does.
   Status add(std::span<const KernelCall> calls);
 
-  // From now on find() of this call, which was added, gives a plan that has this variant alone;
-  // with "", the plan that was added. Plans stay valid. What mgr_plan() says; then nothing changes.
+  // From now on, find() of this call returns a plan that has only this variant; with "", the plan
+  // that add() made. The call must have been added. All plans stay valid. It fails as mgr_plan()
+  // does, and then nothing changes.
   Status choose(const KernelCall& call, const std::string& variant);
 
-  ShapePlan find(const KernelCall& call) const;  // of a call that was added
+  ShapePlan find(const KernelCall& call) const;  // the call must have been added
 
  private:
   struct FreePlan {
@@ -41,8 +42,8 @@ class PlanSet {
     mgr_context_t* context;
     void operator()(void* memory) const { mgr_free(context, memory); }
   };
-  // A workspace may be shared by launches that run one after the other, but plans prepare theirs
-  // in different ways.
+  // Each plan has its own workspace. Launches that run one after the other could share one, but
+  // every plan initializes its workspace in its own way.
   struct Owned {
     std::unique_ptr<mgr_plan_t, FreePlan> plan;
     std::unique_ptr<void, FreeMemory> workspace;
@@ -52,7 +53,7 @@ class PlanSet {
 
   mgr_context_t* context_;
   std::map<std::string, Owned> plans_;  // by the text of operator, assignments and dims
-  // By that text and the variant, and which of them choose() has chosen for a text.
+  // By that text and the variant; chosen_ has the plan that choose() has set for a text.
   std::map<std::string, Owned> variant_plans_;
   std::map<std::string, const Owned*> chosen_;
 };

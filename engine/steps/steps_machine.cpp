@@ -85,7 +85,8 @@ Result<const StepsMachine::PreparedProgram*> StepsMachine::find(const Program& p
   return &*place;
 }
 
-// Kernels do not check them: a wrong token gives NaN, and a wrong position is not appended.
+// Kernels do not check tokens and positions: a wrong token gives NaN, and nothing is appended at a
+// wrong position.
 Status StepsMachine::check_inputs(const Program& program) const {
   for (const auto& [name, limit] :
        {std::pair{kTokens, program.vocabulary}, std::pair{kPositions, program.positions}}) {
@@ -109,7 +110,7 @@ Status StepsMachine::step(const Program& program) {
   return from_mgr(mgr_synchronize(context_.get(), nullptr));
 }
 
-// The host waits for each launch, so a time has a few microseconds of the host in it.
+// The host waits for each launch, so each time includes a few microseconds of the host.
 Result<std::vector<double>> StepsMachine::timed_step(const Program& program) {
   using Clock = std::chrono::steady_clock;
   MGTUNE_ASSIGN(const PreparedProgram* const prepared, find(program));

@@ -24,7 +24,7 @@ namespace mgtune::engine {
 
 struct StepsOptions {
   std::string device = "auto";  // as in mgr_open_options_t
-  std::string database = {};    // likewise; "": null
+  std::string database = {};    // likewise; "" stands for null
 };
 
 class StepsMachine final : public Machine {
@@ -41,9 +41,10 @@ class StepsMachine final : public Machine {
   Status write(const Buffer& buffer, std::span<const std::byte> from) override;
   Status choose_variant(const KernelCall& call, const std::string& variant) override;
 
-  // A step after which each of these instructions (indices in the program; none: all of them) has
-  // been compared with the reference: what it wrote, from the same inputs. An entry per buffer that
-  // such an instruction writes, in the order in which they ran.
+  // Runs a step. For each of these instructions, it compares the result with what the reference
+  // writes from the same inputs. `instructions` are indices in the program; an empty list means
+  // all. Returns an entry per buffer that such an instruction writes, in the order in which they
+  // ran.
   Result<std::vector<BufferDifference>> step_compared(const Program& program,
                                                       std::span<const std::uint32_t> instructions);
 
@@ -59,7 +60,7 @@ class StepsMachine final : public Machine {
   // range.
   Status check_inputs(const Program& program) const;
 
-  // The instructions of the programs that a kernel does, and those that the host does.
+  // How many instructions of the programs a kernel does, and how many the host does.
   std::size_t kernel_count() const { return kernel_count_; }
   std::size_t host_count() const { return host_count_; }
 
@@ -84,13 +85,13 @@ class StepsMachine final : public Machine {
       : weights_(std::move(weights)), context_(context), plans_(context) {}
 
   Status plan_all(std::span<const Program> programs);
-  Status prepare(const Program& program);  // its kernels are planned
+  Status prepare(const Program& program);  // its kernels must have been planned
   Result<const PreparedProgram*> find(const Program& program) const;
   Status run(const Program& program, const Launch& launch, void* stream);
   Status run_on_host(const Program& program, const Instruction& instruction);
   Status compare(const Program& program, const Launch& launch,
                  std::vector<BufferDifference>& differences);
-  // Copies the operands of the instruction to host_, but for weights.
+  // Copies the operands of the instruction to host_, except weights.
   Status fetch_operands(const Program& program, const Instruction& instruction);
 
   std::vector<std::byte> weights_;
@@ -103,7 +104,7 @@ class StepsMachine final : public Machine {
   std::size_t host_count_ = 0;
 };
 
-// For SessionOptions::machine.
+// Makes the value of SessionOptions::machine for the way `steps`.
 MachineFactory steps_factory(StepsOptions options);
 
 }  // namespace mgtune::engine

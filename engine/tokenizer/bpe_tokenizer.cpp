@@ -41,8 +41,8 @@ std::uint64_t pair_key(std::int32_t left, std::int32_t right) {
   return static_cast<std::uint64_t>(left) << 32 | static_cast<std::uint32_t>(right);
 }
 
-// Whether the form NFC may differ from the text: it has a character that combines with the one
-// before it.
+// Whether the form NFC of the text may differ from the text. This is so if a character combines
+// with the character before it.
 bool may_combine(std::string_view text) {
   while (!text.empty()) {
     const Utf8Character next = decode_utf8(text);
@@ -94,7 +94,8 @@ class BpeTokenizer final : public Tokenizer {
   std::uint32_t size() const override { return rules_.size; }
 
  private:
-  // Where the first added token begins, and the longest one there. The end if there is none.
+  // Returns where the first added token begins; `found` becomes the longest one that begins there.
+  // Returns the end of the text if there is none.
   std::size_t next_added(std::string_view text, const AddedToken*& found) const {
     std::size_t first = text.size();
     for (const AddedToken& added : rules_.added) {
@@ -147,7 +148,7 @@ class BpeTokenizer final : public Tokenizer {
   std::vector<std::string> bytes_;  // of each token
 };
 
-// A member that is there and not null.
+// The member, if it exists and is not null.
 std::optional<JsonCursor> part_of(const JsonCursor& object, std::string_view key) {
   std::optional<JsonCursor> member = object.find(key);
   if (member && member->value().kind == JsonValue::Kind::null) return std::nullopt;
@@ -196,7 +197,7 @@ class BpeReader {
 
  private:
   Status read_model(const JsonCursor& model) {
-    std::string type = "BPE";  // old files do not say it
+    std::string type = "BPE";  // old files do not name the type
     if (const auto member = part_of(model, "type")) MGTUNE_TRY(member->read(type));
     if (type != "BPE") {
       return not_supported(model, fmt::format("its type is {}, but only BPE is supported", type));
@@ -362,7 +363,8 @@ class BpeReader {
     return {};
   }
 
-  // The special tokens before the text. Those behind it would end the text that is to go on.
+  // Reads the special tokens before the text. Special tokens after the text are not read: they
+  // would end the text, but generation has to continue it.
   Status read_template(const JsonCursor& part) {
     const std::optional<JsonCursor> single = part_of(part, "single");
     if (!single) return part.error("single is missing");

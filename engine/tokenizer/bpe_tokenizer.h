@@ -1,4 +1,4 @@
-// Byte-level BPE as tokenizer.json of Hugging Face has it: GPT-2, Llama 3, Qwen2.
+// Byte-level BPE from a tokenizer.json of Hugging Face: GPT-2, Llama 3, Qwen2.
 
 #pragma once
 
@@ -9,8 +9,8 @@
 
 namespace mgtune::engine {
 
-// `file` is the name for messages. corrupt, with file and field, for a content that lies;
-// unsupported for one that asks for more than byte-level BPE.
+// `file` is the name for messages. corrupt, with file and field, if the content is wrong;
+// unsupported if it asks for more than byte-level BPE.
 Result<std::unique_ptr<Tokenizer>> parse_bpe_tokenizer(const std::string& file,
                                                        std::string_view content);
 

@@ -106,7 +106,7 @@ Result<std::unique_ptr<Tokenizer>> parse_llama2c_tokenizer(const std::string& fi
   const auto cut_short = [&](std::size_t token) {
     return corrupt(fmt::format("{}: it ends within token {} of {}", file, token, vocabulary));
   };
-  constexpr std::size_t kMaxLengthField = sizeof(std::int32_t);  // nobody needs it
+  constexpr std::size_t kMaxLengthField = sizeof(std::int32_t);  // its value is not used
   if (content.size() < kMaxLengthField) return cut_short(0);
   content.remove_prefix(kMaxLengthField);
   std::vector<ScoredToken> tokens;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kNoNeighbour = static_cast<std::size_t>(-1);
 
-// A token in the row, linked to its neighbours. A merged one lives on in its left part's place.
+// A token in the row, linked to its neighbours. A merged token takes the place of its left part.
 struct LinkedToken {
   std::int32_t token;
   std::size_t before;
@@ -17,7 +17,7 @@ struct LinkedToken {
   bool is_alive;
 };
 
-// A pair as it was when it was found. It counts only if both tokens are still the same.
+// A pair as it was when it was found. It counts only if both tokens have not changed since then.
 struct PairCandidate {
   PairMerge merge;
   std::size_t left;

@@ -12,7 +12,7 @@ namespace mgtune::engine {
 
 struct PairMerge {
   double rank = 0;         // the lowest is merged first, and of equals the leftmost
-  std::int32_t token = 0;  // that replaces both
+  std::int32_t token = 0;  // the token that replaces both
 };
 
 // `merge_of` gives the merge of two neighbours, or nullopt if they stay apart.

@@ -19,7 +19,7 @@ Result<std::unique_ptr<Tokenizer>> open_tokenizer(const std::string& path,
   MGTUNE_ASSIGN(std::unique_ptr<Tokenizer> tokenizer,
                 is_json ? parse_bpe_tokenizer(path, content)
                         : parse_llama2c_tokenizer(path, content, vocabulary));
-  // A model may have rows for tokens that nobody uses, but not the other way round.
+  // A model may have more rows than the tokenizer has tokens, but not fewer.
   if (tokenizer->size() > vocabulary) {
     return corrupt(fmt::format("{}: it has {} tokens, but the model has {}", path,
                                tokenizer->size(), vocabulary));

@@ -83,7 +83,7 @@ class WordSplitter {
     return begin;
   }
 
-  // The small letter, if the pattern ignores case. U+017F is an s without case.
+  // The lower-case letter, if the pattern ignores case. U+017F (long s) then counts as an s.
   char32_t small(std::size_t index) const {
     const char32_t code = index < characters_.size() ? characters_[index].code : 0;
     if (pattern_ == WordPattern::gpt2) return code;
@@ -91,7 +91,8 @@ class WordSplitter {
     return code >= U'A' && code <= U'Z' ? code + (U'a' - U'A') : code;
   }
 
-  // Letters, and one character before them: a blank, or anything that ends no line.
+  // The end of a run of letters. One character may come before them: in GPT-2 a blank, otherwise
+  // anything that is not a number or the end of a line.
   std::size_t letters_end(std::size_t begin) const {
     const Character& first = characters_[begin];
     const bool may_lead = pattern_ == WordPattern::gpt2
@@ -121,7 +122,8 @@ class WordSplitter {
     return end;
   }
 
-  // White space up to its last line end, or all of it but the blank that begins the next word.
+  // The end of a run of white space: after its last line end (not in GPT-2), otherwise before its
+  // last character if a word follows: the character belongs to that word.
   std::size_t spaces_end(std::size_t begin) const {
     const std::size_t end = run_end(begin, CharacterClass::space);
     if (pattern_ != WordPattern::gpt2) {

@@ -29,21 +29,23 @@ struct MeasuredKernel {
   const MeasuredVariant* find(const std::string& variant) const;  // null: it was not measured
 };
 
-// The variants whose newest result is right and has a time, also one that was cut short. Of several
-// timing methods it is the one that programs prefer (method_rank() in selection/evidence.h).
+// The variants whose newest result is correct and has a time, even a time that racing cut short. If
+// there are several timing methods, only the one that programs prefer counts (method_rank() in
+// selection/evidence.h).
 Result<MeasuredKernel> measured_kernel(Store& store, const GpuRecord& gpu, const Problem& problem);
 
-// At most `max` of the variants, without `now` and without those that take more than `max_ratio`
-// times as long as the fastest: the fastest, and then those, the fastest first, that have a value
-// of a parameter which none before them has. So the candidates differ in what may matter between
-// other kernels. The fastest alone are often nearly the same variant.
+// Chooses at most `max` of the variants, without `now` and without variants that take more than
+// `max_ratio` times as long as the fastest. It takes the fastest one. Then it takes, the fastest
+// first, each variant that has a value of a parameter which neither `now` nor a faster variant has.
+// The fastest variants alone are often nearly the same, but candidates should differ in what may
+// matter between other kernels.
 std::vector<std::string> choose_candidates(std::span<const MeasuredVariant> variants,
                                            const std::string& now, std::size_t max,
                                            double max_ratio);
 
-// At most `max` of the variants that are not in `tried`, without those that take more than
-// `max_ratio` times as long as the fastest: those that differ from `pick` in the fewest parameters,
-// of equal ones the fastest first.
+// Chooses at most `max` of the variants: those that differ from `pick` in the fewest parameters,
+// and among equal ones the fastest first. Variants in `tried` are left out, and so are variants
+// that take more than `max_ratio` times as long as the fastest.
 std::vector<std::string> nearest_variants(std::span<const MeasuredVariant> variants,
                                           const std::string& pick,
                                           std::span<const std::string> tried, std::size_t max,

@@ -24,13 +24,14 @@ struct ModelKernel {
   double bytes = 0, flops = 0;  // of one launch, by the costs of the operator
 };
 
-// The program of each of the positions, in their order; all positions are in the caches.
+// The program that serves each of the positions, in their order. All positions must be below the
+// capacity.
 std::vector<Program> programs_at(std::span<const Program> programs,
                                  std::span<const std::uint32_t> positions);
 
-// Those that move most bytes per token first. The programs must be valid; the catalog must outlive
-// the result. Instructions that the host executes are left out. A program may occur several times:
-// it then has more weight in the mean.
+// The kernels that move most bytes per token come first. The programs must be valid; the catalog
+// must outlive the result. Instructions that the host executes are left out. A program may occur
+// several times, and then has more weight in the mean.
 Result<std::vector<ModelKernel>> model_kernels(std::span<const Program> programs, Catalog& catalog);
 
 // A recording of the problems for 'mgtune sweep --shapes', as a program with MGTUNE_RECORD writes

@@ -50,7 +50,7 @@ class TokenTuner {
  public:
   TokenTuner(TokenClock& clock, std::uint32_t rounds) : clock_(clock), rounds_(rounds) {}
 
-  // Ends with an arbitrary one of the two.
+  // Afterwards either of the two may be in effect, so the caller must choose again.
   Status compare(const Choose& first, const Choose& second, bool may_give_up, TokenRounds& rounds) {
     const auto time = [&](const Choose& choose, std::vector<double>& samples) -> Status {
       MGTUNE_TRY(choose());
@@ -92,7 +92,7 @@ class TokenTuner {
     return trial;
   }
 
-  // The picks against what ran before.
+  // Compares all picks together with the variants that ran before.
   Status finish(std::span<const TokenChoices> kernels,
                 const std::function<Status(std::size_t, const TokenDecision&)>& decided,
                 TokenTuning& tuning) {

@@ -116,8 +116,8 @@ class PickWriter {
              const std::string& command)
       : store_(store), gpu_(gpu), device_(device), command_(command) {}
 
-  // A pick that the database has no time of is one that ran before, by another table. Then the
-  // database gets no pick, and loses the one that it may have got.
+  // If the database has no time of the pick, the pick is the variant that ran before, from another
+  // table. Then the database gets no pick, and a pick that this object has stored is withdrawn.
   Status write(const KnownKernel& known, const std::string& pick) {
     const MeasuredVariant* const variant = known.measured.find(pick);
     const ModelKernel& kernel = known.kernel;
@@ -152,7 +152,8 @@ class PickWriter {
   std::int64_t written() const { return static_cast<std::int64_t>(written_.size()); }
 
  private:
-  // The builds are those of the newest sweep here, so its compiler is theirs.
+  // The builds are those of the newest sweep on this GPU, so the compiler of that sweep is
+  // recorded.
   Status begin(std::int64_t gpu) {
     MGTUNE_ASSIGN(const std::vector<SweepView> sweeps, store_.sweeps());
     EnvironmentRecord environment;

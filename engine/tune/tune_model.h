@@ -1,6 +1,6 @@
-// What `mgengine tune` does: it tries the variants that sweeps found fast in whole tokens of a
-// model, the kernels that cost most first, and stores what was fastest as picks of the method
-// `token`, which programs prefer. One thread.
+// What `mgengine tune` does. For each kernel of a model, the most expensive first, it takes the
+// variants that sweeps found fast and tries them in whole tokens. It stores the fastest ones as
+// picks of the method `token`, which programs prefer. One thread.
 
 #pragma once
 
@@ -18,14 +18,14 @@ namespace mgtune::engine {
 
 struct TuneOptions {
   std::string database;                          // with the results of sweeps; the picks go there
-  std::string source;                            // of the session's variants, as in StepsOptions;
+  std::string source;                            // source of the variants, as in StepsOptions;
                                                  // "": the database and the installed tables
   std::string command;                           // as typed, for the store
-  std::vector<std::uint32_t> positions = {128};  // a sample is the mean over them
+  std::vector<std::uint32_t> positions = {128};  // a sample is the mean over these
   std::uint32_t run = 16;                        // tokens per position and sample
-  std::uint32_t rounds = 15;                     // of a comparison: see tune_token()
-  std::uint32_t candidates = 8;  // at most, per kernel; and as many near a better one
-  double max_ratio = 1.25;       // of their times alone to the fastest: see
+  std::uint32_t rounds = 15;                     // per comparison: see tune_token()
+  std::uint32_t candidates = 8;  // at most, per kernel; again as many near a better one
+  double max_ratio = 1.25;       // largest time of a candidate alone, relative to the fastest: see
                                  // choose_candidates()
 };
 
@@ -33,11 +33,11 @@ struct TuneOptions {
 struct TunedKernel {
   std::string op, problem;
   std::uint32_t count = 0;  // launches per token
-  std::string method;       // of the times alone; "" if no sweep has timed the problem here
+  std::string method;       // timing method of the sweep; "" if no sweep timed the problem here
   std::string before;       // the variant that programs ran until now
-  double before_ns = 0;     // of a launch alone, by the database or a tuned table; 0: unknown
-  double share = 0;         // of the known times of all kernels alone, the mean over the positions
-  double pick_ns = 0;       // of a launch alone of decision.pick; 0: not measured
+  double before_ns = 0;     // time of a launch alone, from the database or a table; 0: unknown
+  double share = 0;         // part of the sum of these times over a token, mean over positions
+  double pick_ns = 0;       // time of a launch of decision.pick alone; 0: not measured
   TokenDecision decision;
 };
 
@@ -48,8 +48,8 @@ struct ModelTuning {
 };
 
 // Only kernels of programs that serve one of the positions are tuned. The pick of a kernel is
-// stored as soon as it is decided. If the picks are not faster together, they are stored again as
-// they were.
+// stored as soon as it is decided. If the picks are not faster together, the variants from before
+// are stored as picks again.
 //
 // The session must run on `device` by a way that can choose variants, with tuned rows from the
 // source. `report` is called after each trial. not_found if there is no database, or if it has

@@ -94,15 +94,15 @@ std::string kind_mistake(const OperandUse& use, const Buffer& buffer) {
   if (use.access != Access::read && buffer.kind == BufferKind::weight) {
     return fmt::format("{} is written, but it is a weight", to_string(use.operand));
   }
-  // State is for what the host and the operands above keep from step to step.
+  // Only the operands above may write state: they keep values from step to step.
   if (!is_host_operand && use.access != Access::read && buffer.kind == BufferKind::state) {
     return fmt::format("{} must not be of the kind state", to_string(use.operand));
   }
   return "";
 }
 
-// The host buffers that bound what is read: a token is below the vocabulary, a position below the
-// bucket. So no other buffer may stand in for them.
+// The host checks the values in these buffers: a token is below the vocabulary, a position below
+// the bucket. So no other buffer may be used instead of them.
 std::string host_name_mistake(const OperandUse& use, const Buffer& buffer) {
   switch (use.operand) {
     case Operand::tokens:
@@ -158,7 +158,8 @@ std::string bound_mistake(const Program& program, const Instruction& instruction
   return "";
 }
 
-// An instruction must not read what it writes, nor write anything twice.
+// An instruction must not read memory that it writes, nor write any memory twice. There is one
+// exception: the output may be the buffer of the residual.
 std::string alias_mistake(const Program& program, const Instruction& instruction) {
   const auto uses = operand_uses(instruction.opcode);
   for (const OperandUse& writer : uses) {
@@ -208,7 +209,8 @@ Status check_buffers(const Program& program) {
       return invalid_argument(fmt::format("two buffers are called {}", buffer.name));
     }
   }
-  // Of all kinds but scratch, neighbours in the order of the bases must not overlap.
+  // Only scratch buffers may overlap. Of the other kinds, neighbours in the order of the bases are
+  // compared.
   for (const BufferKind kind : {BufferKind::weight, BufferKind::state, BufferKind::output}) {
     std::vector<const Buffer*> sorted;
     for (const Buffer& buffer : program.buffers) {

@@ -30,8 +30,8 @@ HappensBefore::HappensBefore(const Program& program, const std::vector<std::uint
     for (const Wait& wait : program.instructions[i].waits) {
       if (wait.counter == kNone) continue;
       const std::vector<std::uint32_t>& all = signallers[wait.counter];
-      // A wait for all of them orders all. A wait for some orders them only if they run one after
-      // the other: otherwise any of them may be the ones that have ended.
+      // A wait for all signallers comes after all of them. A wait for only some of them tells which
+      // ones have ended only if all of them run one after the other, in one queue.
       const bool is_one_queue = std::ranges::all_of(all, [&](std::uint32_t signaller) {
         return program.instructions[signaller].queue == program.instructions[all[0]].queue;
       });

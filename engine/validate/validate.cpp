@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint32_t kMaxQueues = 1024;
 constexpr std::uint32_t kMaxCounters = 1U << 20;
-constexpr std::size_t kMaxInstructions = 1U << 14;  // the check of races takes the square
+constexpr std::size_t kMaxInstructions = 1U << 14;  // the time of check_races() is quadratic
 constexpr std::size_t kMaxBuffers = 1U << 14;
 
 std::string place_of(const Program& program, std::uint32_t index) {
@@ -31,7 +31,7 @@ Status check_numbers(const Program& program) {
   if (program.positions < 1 || program.positions > program.capacity) {
     return invalid_argument("positions must be from 1 to the capacity");
   }
-  // The host counts both in i32.
+  // Positions and tokens are i32.
   constexpr std::uint32_t kMaxCount = 1U << 30;
   if (program.capacity > kMaxCount) return invalid_argument("the capacity is too large");
   if (program.vocabulary < 1 || program.vocabulary > kMaxCount) {
@@ -104,7 +104,7 @@ Status check_instructions(const Program& program) {
 }
 
 // For each buffer the buffers that share memory with it, itself included. Weights are never
-// written, so they have none.
+// written, so their lists are empty.
 std::vector<std::vector<std::uint32_t>> sharing_buffers(const Program& program) {
   std::vector<std::vector<std::uint32_t>> sharing(program.buffers.size());
   std::vector<std::uint32_t> scratch;
@@ -147,7 +147,7 @@ Status check_races(const Program& program, const HappensBefore& before,
   return {};
 }
 
-// All accesses that conflict are ordered, so one order shows what all orders do.
+// After check_races() all accesses that conflict are ordered, so checking one order is enough.
 Status check_written(const Program& program, const std::vector<std::uint32_t>& order,
                      const std::vector<std::vector<std::uint32_t>>& sharing) {
   std::vector<bool> is_valid(program.buffers.size());
@@ -179,8 +179,8 @@ Status check_written(const Program& program, const std::vector<std::uint32_t>& o
   return {};
 }
 
-// Tokens, positions and lengths are set for the next step by the last instruction that uses them.
-// So no instruction sees a position that the host has not bounded.
+// Only the last instruction that uses tokens, positions or lengths may set them for the next step.
+// So all instructions of a step see the values from its start, which are within their bounds.
 Status check_advances(const Program& program, const std::vector<std::uint32_t>& order) {
   std::vector<std::uint32_t> writer(program.buffers.size(), kNone);
   for (const std::uint32_t i : order) {

@@ -1,7 +1,7 @@
 // The static validator of programs. A program that it accepts can be run in every way: all
 // instructions come to an end, none reads memory that was not written, no two race, and none
-// leaves its buffers as long as the host sets tokens and positions within their bounds. A pure
-// function.
+// accesses memory outside of its buffers, as long as the host sets tokens and positions within
+// their bounds. A pure function.
 
 #pragma once
 

@@ -79,7 +79,7 @@ bool have_equal_bits(const std::vector<float>& a, const std::vector<float>& b) {
   return std::ranges::equal(std::as_bytes(std::span(a)), std::as_bytes(std::span(b)));
 }
 
-// Of integers every error is too large.
+// acceptable_error() is 0 for integers, so that every error of theirs becomes infinite.
 double part_of_acceptable(const BufferDifference& difference, DType dtype) {
   if (difference.error == 0) return 0;
   return difference.error / acceptable_error(dtype);
@@ -89,7 +89,7 @@ StepsMachine* steps_machine_of(Session& session) {
   return dynamic_cast<StepsMachine*>(&session.machine());
 }
 
-// In one more step.
+// Compares the instructions of one more step.
 Status compare_instructions(Session& session, Verification& result) {
   StepsMachine* const machine = steps_machine_of(session);
   if (machine == nullptr || session.position() >= session.capacity()) return {};

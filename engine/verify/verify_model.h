@@ -1,8 +1,9 @@
 // Checks that the programs of a model are sound and compute what the model says.
 //
-// The programs under test are compared with a second lowering that the reference runs, with norms
-// of their own and one queue. Its weights have the same precision, so it computes with the same
-// numbers; its activations and caches are f32. Memory that no instruction has written holds NaN.
+// The programs under test are compared with a second lowering of the model, which the reference
+// runs. It has a norm instruction for each norm, and one queue. Its weights have the same
+// precision, so it computes with the same numbers; its activations and caches are f32. Memory that
+// no instruction has written holds NaN.
 
 #pragma once
 
@@ -36,17 +37,17 @@ struct Verification {
   std::uint32_t same_choices = 0;  // steps and sequences in which both take the same token
   std::uint32_t choices = 0;
 
-  // With the way `steps` as a witness: whether all logits have the same bits as by that way.
+  // If the way `steps` is the witness: whether all logits have the same bits as with this way.
   std::optional<bool> has_bits_of_steps;
 
-  // By the way `steps`: what every instruction writes in one more step, beside what the reference
-  // writes from the same inputs. The buffer with the largest error, and that error as a part of
-  // what rounding explains.
+  // With the way `steps`, every instruction of one more step is compared with what the reference
+  // writes from the same inputs. worst_buffer has the largest error; worst_error is this error
+  // divided by the largest one that rounding explains.
   std::size_t compared_buffers = 0;
   std::string worst_buffer;
   double worst_error = 0;
 
-  // Of the logits, and as a part of the largest one.
+  // The largest difference of the logits, divided by the largest logit.
   double error() const { return largest_logit > 0 ? largest_difference / largest_logit : 0; }
   // Whether everything that was compared differs by rounding alone.
   bool is_good(DType dtype) const;
@@ -55,11 +56,11 @@ struct Verification {
 // The largest error() that rounding explains where activations and caches are of this dtype.
 double acceptable_logit_error(DType dtype);
 
-// `steps` tokens per sequence, one less if the caches would have no room for the step whose
-// instructions are compared. Those are of options.machine, if it makes the way `steps`, otherwise
-// of `witness`: the way `steps` on the same device, whose logits must have the same bits. An empty
-// one is not asked. internal if a program is not valid, or if its text or binary form does not give
-// it back.
+// Compares `steps` tokens per sequence, or as many as the caches have room for. The instructions of
+// one more step are compared if `witness` is given or options.machine makes the way `steps`; the
+// caches need room for this step too. `witness` makes the way `steps` on the same device, and its
+// logits must have the same bits; it may be empty. internal if a program is not valid, or if its
+// text or binary form, read again, is another program.
 Result<Verification> verify_model(const ModelConfig& config, const TensorSet& tensors,
                                   const SessionOptions& options, std::uint32_t steps,
                                   const MachineFactory& witness = {});

@@ -110,7 +110,7 @@ Result<Llama2cModel> parse_llama2c(const std::string& file, std::string_view byt
   parts.take_layers(config.layers, "mlp.down_proj", {width, inner});
   parts.take_layers(config.layers, "mlp.up_proj", {inner, width});
   parts.take("model.norm.weight", {width});
-  parts.take("", {2 * table});  // cosines and sines, which the engine computes itself
+  parts.take("", {2 * table});  // skips cosines and sines, which the engine computes itself
   if (!config.tied_head) parts.take("lm_head.weight", {config.vocabulary, width});
   if (parts.offset() != bytes.size()) {
     return corrupt(fmt::format("{}: it has {} bytes, but by its header it should have {}", file,

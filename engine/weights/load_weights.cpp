@@ -135,7 +135,7 @@ Result<std::vector<std::byte>> random_weights(const Program& program,
                                               const ModelConfig& config, std::uint64_t seed) {
   MGTUNE_ASSIGN(std::vector<std::byte> arena, weight_arena(program));
   std::uint64_t state = seed;
-  constexpr float kWidth = 0.02F * 3.4641016F;  // of a uniform distribution: sqrt(12) deviations
+  constexpr float kWidth = 0.02F * 3.4641016F;  // uniform: sqrt(12) standard deviations wide
   for (const WeightRecipe& recipe : recipes) {
     const Buffer& buffer = buffer_of(program, recipe);
     std::byte* const to = arena.data() + buffer.base;

@@ -1,5 +1,5 @@
 // MappedFile: the bytes of a file, mapped read-only. The destructor unmaps them. Move-only; any
-// number of threads may read. The file must not be cut while it is mapped.
+// number of threads may read. The file must not become shorter while it is mapped.
 
 #pragma once
 

@@ -15,7 +15,7 @@
 namespace mgtune::engine {
 namespace {
 
-constexpr std::uint64_t kMaxHeader = 100'000'000;  // as the format's own library has it
+constexpr std::uint64_t kMaxHeader = 100'000'000;  // the limit of the format's own library
 constexpr std::string_view kIndex = "model.safetensors.index.json";
 
 Status as_corrupt(const Status& status) { return corrupt(status.message()); }

@@ -1,5 +1,5 @@
-// Tensors of a model's layers that a program does not use: its config tells of fewer layers or
-// biases than there are, so the text would be wrong without a word. A pure function.
+// Finds tensors of a model's layers that a program does not use. Its config then has fewer layers
+// or biases than the files have, and the text would be wrong without any message. A pure function.
 
 #pragma once
 

@@ -1,10 +1,11 @@
-// argmax.forward: the index of the largest element of each row, the first one of equals. With it a
-// model chooses its next token on the device.
+// argmax.forward: the index of the largest element of each row. Of several equal elements the first
+// one counts. With this operator a model can choose its next token on the device.
 //
 //   index[r] = the smallest c with x[r, c] >= x[r, d] for all d
-//   positions[r] += 1, lengths[r] += 1         where they are given: the next token is one further
+//   positions[r] += 1, lengths[r] += 1         if these tensors are given, for the next token
 //
-// NaN is below all numbers. So it is never chosen, unless a row has nothing else: then index is 0.
+// NaN counts as smaller than every number, so it is never chosen. If a row has nothing but NaN,
+// index is 0.
 //
 // The plain version:
 //
@@ -14,18 +15,18 @@
 //     *index = best;
 //   }
 //
-// Algorithm  A key of 64 bits has the value above and the complement of the column below. So the
-//            largest key is the answer, in whatever order keys are compared. BLOCKS blocks share a
-//            row. The last one to finish compares their keys.
-// Traffic    reads rows * columns elements of T. For one row of 128,256 floats that is 513 KB: 0.12
-//            us at 4.3 TB/s, so the time is that of a launch and of a few loads one after the
+// Algorithm  A key of 64 bits holds the value in its upper half and the complement of the column in
+//            its lower half. So the largest key is the answer, in whatever order the keys are
+//            compared. BLOCKS blocks share a row. The last one to finish compares their keys.
+// Traffic    reads rows * columns elements of T. For one row of 128,256 floats these are 513 KB, or
+//            0.12 us at 4.3 TB/s. So the time is that of a launch and of a few loads one after the
 //            other.
 // Work       a comparison per element
 // Tunables   BLOCKS     More blocks read a row in less time. The last block waits for more of them.
 //            THREADS    The threads of a block.
 //            VEC        The elements of a load.
-//            UNROLL     The loads of a thread in flight.
-//            PDL        The grid starts while the grid before it ends.
+//            UNROLL     The loads that a thread has in flight.
+//            PDL        The grid starts while the previous grid ends.
 // Numerics   exact
 
 #include <mg/column_key.cuh>
@@ -37,7 +38,7 @@
 #include <mg/types.cuh>
 #include <mg/vec.cuh>
 
-// The largest key of the block, in all its threads.
+// Returns the largest key of the block, in all threads.
 template <int kThreads>
 __device__ __forceinline__ mg::u64 largest_of_block(mg::u64 key) {
   MG_SHARED(mg::u64, keys, [kThreads / 32]);

@@ -1,6 +1,6 @@
 // The reference of argmax.forward, and the kernel that fills positions and lengths.
 //
-// Algorithm  A thread per row walks over its columns.
+// Algorithm  One thread per row walks over its columns.
 // Traffic    reads each element once.
 // Numerics   exact; f16 and bf16 are compared as floats.
 
@@ -35,7 +35,7 @@ __global__ void fill_positions(T* out, unsigned long long seed, Problem problem)
   }
 }
 
-// Few different values, so that every row has equals of its largest element.
+// There are few different values, so that the largest one occurs several times in a row.
 template <typename T, class Problem>
 __global__ void fill_logits(T* out, unsigned long long seed, Problem problem) {
   const mg::i64 threads = mg::i64{gridDim.x} * blockDim.x;

@@ -29,62 +29,64 @@
 //     }
 //   }
 //
-// It is slow: the tensor cores do nothing and each pair adds 3 * head_dim numbers by atomics. And
-// the order of these sums is another in each run.
+// It is slow: the tensor cores do nothing, and each pair adds 3 * head_dim numbers by atomics. The
+// order of these sums also changes from run to run.
 //
 // Algorithm  FlashAttention-2 (Dao, 2023) on mma.sync, in two passes over P, so that every sum has
 //            one owner. No atomics are needed, and equal inputs give equal bits.
 //            1. attention_backward_rows computes delta, and lse in units of log2. Both go to the
 //               workspace. Rows up to the next multiple of 128, and rows that see no key, get +inf
 //               for lse, so that their P is 0 without a mask.
-//            2. attention_backward_dkv: a block owns DKV_KEYS keys of one head of keys. It walks
-//               over the heads that share these keys and over the tiles of DKV_QUERIES queries
-//               that see any of them. It computes P^T and dS^T again, and adds P^T dout to dv and
-//               dS^T q to dk.
+//            2. attention_backward_dkv: a block owns DKV_KEYS keys of one KV head. It walks over
+//               the heads that share these keys and over the tiles of DKV_QUERIES queries that see
+//               any of them. It computes P^T and dS^T, and adds P^T dout to dv and dS^T q to dk.
 //            3. attention_backward_dq: a block owns DQ_QUERIES queries of one head. It walks over
 //               the tiles of DQ_KEYS keys that any of them sees, and adds dS k to dq.
-//            In both a warp owns 16 or 32 whole rows: keys in 2, queries in 3. S and dP have these
-//            rows on the left. So the accumulators of S and dP already have the layout that P and
-//            dS need as left operands of the next products, and nothing but the tiles is in shared
-//            memory. The sums stay in registers until the end.
-//            cp.async brings the next tiles while this one is computed. A tile that no row of a
-//            warp sees costs the warp nothing, and one that every row sees has no mask. The blocks
-//            with the most tiles start first.
+//            In passes 2 and 3 a warp owns 16 or 32 whole rows: keys in pass 2, queries in pass 3.
+//            These are the rows of S and dP. So the accumulators of S and dP already have the
+//            layout that P and dS need as left operands of the next products, and P and dS never go
+//            through shared memory. The sums stay in registers until the end.
+//            cp.async copies the next tiles while this one is computed. A warp skips a tile that
+//            none of its rows sees, and does not mask a tile that every row sees. The blocks with
+//            the most tiles start first.
 // Traffic    Pass 1 reads o and dout. Pass 2 reads k and v once, and q and dout once per DKV_KEYS
-//            keys; pass 3 reads q and dout once, and k and v once per DQ_QUERIES queries and head.
-//            The repeated reads meet in L2. The gradients are written once.
-//            2 * head_dim * (4 * queries * heads + 4 * keys * kv_heads) bytes must move, 3 % of the
-//            time at 4096 tokens.
+//            keys. Pass 3 reads q and dout once, and k and v once per DQ_QUERIES queries and head.
+//            L2 serves the repeated reads. The gradients are written once.
+//            At least 2 * head_dim * (4 * queries * heads + 4 * keys * kv_heads) bytes must move,
+//            which takes 3 % of the time at 4096 tokens.
 // Work       The gradients need 5 products of 2 * queries * keys * head_dim flops per head: S, dP,
-//            dq, dk, dv. This is 2.5 times the forward, and what `flops` counts; half of it if
-//            causal. Two passes execute 7 products, because S and dP are computed twice. So at most
-//            5 / 7 of the rate of mma.sync counts: 466 of 652 TFLOP/s on an H200. One pass would
-//            execute 5, and add dq of all blocks of keys in fp32: by atomics, which are not
-//            deterministic, or in turns, for which blocks wait.
+//            dq, dk, dv. This is 2.5 times the work of the forward pass, and the number that
+//            `flops` counts (half of it if causal). The two passes execute 7 products, because S
+//            and dP are computed twice. So at most 5 / 7 of the rate of mma.sync counts: 466 of 652
+//            TFLOP/s on an H200. A single pass would execute 5 products, but it would have to add
+//            up dq over all blocks of keys in fp32: either by atomics, which are not deterministic,
+//            or block after block, which makes blocks wait.
 //            Other work as a share of the time of a pass's products:
-//              exponentials: one for 4 products in pass 2 and for 3 in pass 3, so 0.31 and 0.41 at
-//              head_dim 64, and half of it at 128
+//              exponentials: one per 4 products in pass 2 and one per 3 in pass 3, so 0.31 and 0.41
+//              at head_dim 64, and half of that at 128
 //              shared memory (128 bytes per clock): 1.4 with 16 rows per warp, 0.9 with 32. At
 //              head_dim 128 the sums of dk and dv leave registers for 16 rows only.
-//            Prefill gets 57 % of the 652 TFLOP/s with 32 rows per warp. Expected are 45 % in pass
-//            2 and 55 % in pass 3 at head_dim 128: 49 % of 652 * 5 / 7 count, which is 230 TFLOP/s
-//            or 61 % of the forward's rate. At head_dim 64 both passes have 32 rows, so expected
-//            are 230 too. Measured on an H200: 253 and 263 (results/h200/attention.md).
+//            Prefill gets 57 % of the 652 TFLOP/s with 32 rows per warp. For head_dim 128 we
+//            expected 45 % in pass 2 and 55 % in pass 3, so 49 % in all. With the factor 5 / 7 this
+//            is 230 TFLOP/s, or 61 % of the forward's rate. At head_dim 64 both passes have 32 rows
+//            per warp, so we expected 230 TFLOP/s, too. Measured on an H200: 253 and 263
+//            (results/h200/attention.md).
 // Tunables   DKV_KEYS, DQ_QUERIES   The rows of a block. More rows need less traffic from L2 and
 //                        fewer copies per product, but make fewer blocks.
-//            DKV_QUERIES, DQ_KEYS   The rows of a tile. More need fewer barriers, and read the own
-//                        rows less often; but S and dP need registers: a tile's rows, per 16 own
-//                        rows and thread.
-//            DKV_WARPS, DQ_WARPS    A warp has 16 or 32 own rows. More share one read of a tile.
+//            DKV_QUERIES, DQ_KEYS   The rows of a tile. With more rows there are fewer barriers,
+//                        and the block reads its own rows less often. But S and dP need more
+//                        registers: one per row of the tile, for 16 own rows of a warp.
+//            DKV_WARPS, DQ_WARPS    The warps of a block. A warp has 16 or 32 own rows. With 32,
+//                        more rows share one read of a tile.
 //            DKV_STAGES, DQ_STAGES  The slots for tiles. With 1, a block waits for each tile, and
 //                        other blocks of the SM compute meanwhile.
 //            DKV_IN_REGS, DQ_IN_REGS   The own rows stay in registers instead of being read for
 //                        every tile.
 //            HEADS_AT_ONCE   The heads (times batch) whose longest blocks start together.
 // Numerics   Products are exact. Sums, exponentials and dS are fp32. P and dS are rounded to T
-//            before they are multiplied. delta is that of o as it was rounded. Gradients are
-//            rounded once. lse must be that of the same q, k, scale and mask. The parameters fix
-//            the order of all sums.
+//            before they are multiplied. delta is computed from the rounded o. Gradients are
+//            rounded once. lse must belong to the same q, k, scale and mask. The parameters fix the
+//            order of all sums.
 
 #include <mg/types.cuh>
 
@@ -121,7 +123,7 @@ __global__ void __launch_bounds__(32 * WARPS)
   Sums<V> dk_sums, dv_sums;
   typename V::Copies copies;
 
-  // The next tile to load, and the next one to use: heads one after the other.
+  // The next tile to load, and the next one to use. The tiles of one head follow those of another.
   struct Cursor {
     mg::i64 head;
     int query;
@@ -202,7 +204,7 @@ __global__ void __launch_bounds__(32 * WARPS)
   const int tiles = end <= 0 ? 0 : (end + KEYS - 1) / KEYS;
 
   const int row0 = place.first_row + static_cast<int>(threadIdx.x) / 32 * V::kWarpRows;
-  const int last_own = minimum(row0 + V::kWarpRows, seq_q) - 1 + diagonal;  // a key
+  const int last_own = minimum(row0 + V::kWarpRows, seq_q) - 1 + diagonal;  // the last row's key
   const mg::i64 figures = mg::i64{place.head} * padded_q + row0;
   const FiguresOfRows<V> logarithms(lse2 + figures), deltas(delta + figures);
   OwnRows<V> queries(shared.own_of_warp(0)), gradients(shared.own_of_warp(1));

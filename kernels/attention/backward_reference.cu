@@ -1,12 +1,13 @@
 // The reference of attention.backward: the formulas of backward.cu in fp64, with one thread per
-// query and head for dq, and one per key and head of keys for dk and dv. And the baseline, which
-// does the same in low precision and by whose errors variants are judged.
+// query and head for dq, and one per key and KV head for dk and dv. The baseline does the same in
+// low precision. The errors of a variant are judged by those of the baseline.
 //
-// Algorithm  A thread owns a row of two matrices: of q and dout, or of k and v. It walks over the
-//            rows of the two others, 16 at a time, and computes both dot products of each pair. It
-//            keeps its sums in place of its output. delta is computed for each pair again.
-//            The baseline rounds to T what a framework would: k * scale, logits, probabilities,
-//            gradients of logits and results. It takes lse and o as they are.
+// Algorithm  A thread owns one row of two matrices: of q and dout, or of k and v. It walks over the
+//            rows of the other two matrices, 16 at a time, and computes both dot products of each
+//            pair. It keeps its sums in the memory of its output. delta is computed again for each
+//            pair.
+//            The baseline rounds to T what a framework would round: k * scale, logits,
+//            probabilities, gradients of logits and results. It takes lse and o as they are.
 // Traffic    Reads q, dout and o once per key, k and v once per query and head; reads and writes a
 //            row of results once per 16 partners.
 // Work       8 flops in fp64 per pair of a query and a key and column of the head for dq, and 10
@@ -98,7 +99,7 @@ __device__ inline int at_once(mg::i64 first, mg::i64 end) {
   return static_cast<int>(end - first < kAtOnce ? end - first : kAtOnce);
 }
 
-// Begins or ends a row of results.
+// Sets a row of results to zero before the sums, or (with kRound) rounds it after them.
 template <bool kRound, class T>
 __device__ void clear_or_round(double* row, mg::i64 head_dim, bool clear) {
   for (mg::i64 d = 0; d < head_dim; ++d) {

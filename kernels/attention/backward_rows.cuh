@@ -16,7 +16,8 @@
 //   add_products<V>(rounded<V>(p), tile, sums); sums += p * tile
 //
 // A figure is a number of a query: the log2 of its sum of exponentials, or its delta. FiguresOfRows
-// has those of a warp's rows in registers. FiguresOfColumns has those of a tile in shared memory.
+// holds the figures of a warp's rows in registers. FiguresOfColumns reads those of a tile from
+// shared memory.
 //
 // V has these constants: T (half or bfloat16), kHeadDim, kRowBytes, kRowTiles tiles of 16 own rows,
 // kColumnTiles of 8 rows of a tile, kDimTiles of 8 columns, kInRegisters. All matrices lie in
@@ -169,7 +170,7 @@ __device__ __forceinline__ void add_products(const Rounded<V>& factors, const ty
   }
 }
 
-// The accumulators of a product already have the layout that the left operand of the next needs.
+// The accumulators of a product already have the layout that the next product's left operand needs.
 template <class V>
 __device__ __forceinline__ Rounded<V> rounded(const Products<V>& products) {
   Rounded<V> out;

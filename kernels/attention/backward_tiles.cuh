@@ -14,8 +14,8 @@
 #include "backward_rows.cuh"
 #include "prefill_tiles.cuh"
 
-// The constants of a kernel. A block owns ROWS rows of two matrices. Tiles of COLUMNS rows of two
-// others pass by, through STAGES slots.
+// The constants of a kernel. A block owns ROWS rows of two matrices. Tiles of COLUMNS rows of the
+// other two matrices pass by, through STAGES slots.
 template <class T_, int HEAD_DIM, int ROWS, int COLUMNS, int WARPS, int STAGES, bool IN_REGS,
           bool CAUSAL>
 struct Pass {
@@ -30,7 +30,7 @@ struct Pass {
   static_assert(ROWS % (16 * WARPS) == 0 && COLUMNS % 32 == 0 && HEAD_DIM % 64 == 0,
                 "whole fragments");
 
-  // Two matrices, STAGES times two tiles, and a copy of figures with each.
+  // A thread's copies of its own rows of two matrices, and per stage of two tiles and of figures.
   using OneCopies = RowCopies<HEAD_DIM, kThreads>;
   using Copies = mg::AsyncCopies<2 * OneCopies::template kPerThread<ROWS> +
                                  STAGES*(2 * OneCopies::template kPerThread<COLUMNS> + 1)>;
@@ -41,8 +41,8 @@ struct Strides {
   mg::i64 batch, row, head;
 };
 
-// A block's shared memory: its own rows of two matrices, and the slots of the tiles. A slot has
-// two tiles, and two figures of each row of a tile behind all slots.
+// A block's shared memory: its own rows of two matrices, and the slots of the tiles. A slot has two
+// tiles. After all slots lie the two figures of each row of each tile.
 template <class V>
 struct SharedTiles {
   using T = typename V::T;
@@ -63,9 +63,9 @@ struct SharedTiles {
   }
 };
 
-// Lets `count` tiles pass by. load(slot) starts the copies of the next tile, compute(slot) uses the
-// tile that was loaded first of those that were not yet used. The copies that the caller has
-// started before belong to the first tile. begin() is called when they have arrived.
+// Runs over `count` tiles. load(slot) starts the copies of the next tile. compute(slot) uses the
+// oldest loaded tile that was not used yet. Copies that the caller started earlier belong to the
+// first tile. begin() is called when they have arrived.
 template <class V, class Load, class Begin, class Compute>
 __device__ __forceinline__ void pass_tiles(typename V::Copies& copies, int count, const Load& load,
                                            const Begin& begin, const Compute& compute) {
@@ -82,12 +82,12 @@ __device__ __forceinline__ void pass_tiles(typename V::Copies& copies, int count
   for (int tile = 0; tile < count; ++tile) {
     if (tile > 0) {
       if constexpr (V::kStages == 1) {
-        __syncthreads();  // Every warp has used the tile before.
+        __syncthreads();  // Every warp has used the previous tile.
         load(0);
         copies.end_group();
       }
       copies.template wait<kInFlight - 1>();
-      __syncthreads();  // This tile has arrived. With more slots, that of the tile before is free.
+      __syncthreads();  // This tile has arrived. With more slots, the previous slot is free.
     }
     if constexpr (V::kStages > 1) {
       if (tile + kInFlight < count) load(slot == 0 ? V::kStages - 1 : slot - 1);
@@ -107,7 +107,7 @@ __device__ __forceinline__ void write_gradient(const Sums<V>& sums, float factor
   using T = typename V::T;
   const mg::u32 lane = threadIdx.x % 32u;
   auto* const bytes = reinterpret_cast<unsigned char*>(buffer);
-  __syncwarp();  // All lanes have read what lies there.
+  __syncwarp();  // All lanes have read the old contents.
 #pragma unroll
   for (int i = 0; i < V::kRowTiles; ++i) {
 #pragma unroll

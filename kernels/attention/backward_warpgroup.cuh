@@ -1,6 +1,6 @@
-// The rows of a gradient of attention that a warpgroup owns, computed with wgmma: the part of the
-// design wgmma of attention.backward that computes. backward_rows.cuh does the same for a warp with
-// mma.sync, and says what the own rows and the tiles hold.
+// The rows of a gradient of attention that a warpgroup owns, computed with wgmma. This is the part
+// of the design wgmma of attention.backward that computes. backward_rows.cuh does the same for a
+// warp with mma.sync, and says what the own rows and the tiles hold.
 //
 //   WarpgroupGradients<V> gradients(problem, number);     number: of the warpgroup in the block
 //   gradients.begin(job);                                 sums = 0
@@ -15,8 +15,9 @@
 //   gradients.wait_for_sums<0>();
 //   gradients.write_sums(job, factor, to, stride);
 //
-// p and ds go from registers into the next products, because two accumulators are a word of an
-// operand. Numerics: products are exact, sums are fp32. p and ds are rounded to T.
+// p and ds go from registers into the next products without shared memory: two neighbouring
+// accumulators, rounded, are one word of an operand. Numerics: products are exact, sums are fp32. p
+// and ds are rounded to T.
 
 #pragma once
 
@@ -33,11 +34,12 @@
 using mg::maximum;
 using mg::minimum;
 
-// What the rows of a block are. The tiles that pass by have the others.
+// Whether the rows of a block are keys or queries. The rows of the tiles are the other kind.
 enum class OWN { keys, queries };
 
 // The constants of a pass. A block owns 64 * CONSUMERS rows of two matrices. Tiles of COLUMNS rows
-// of two others pass by, through STAGES slots. These rows are the columns of S and dP.
+// of the other two matrices pass by, through STAGES slots. The rows of a tile are the columns of S
+// and dP.
 template <class T_, int HEAD_DIM, OWN kOwn, int CONSUMERS, int COLUMNS, int STAGES, bool CAUSAL>
 struct WgmmaPass {
   using T = T_;
@@ -52,12 +54,12 @@ struct WgmmaPass {
   static constexpr int kFigures = kOwnsKeys ? COLUMNS : 0;
   static constexpr int kSlotBytes = 2 * Tile::kBytes + 8 * kFigures;
 
-  // The registers that a warpgroup leaves and takes.
+  // The registers per thread. The producer gives up registers, and the consumers take them.
   static constexpr int kProducerRegisters = CONSUMERS == 3 ? 32 : 24;
   static constexpr int kConsumerRegisters = CONSUMERS == 3 ? 160 : 240;
 };
 
-// The problem. The figures are those of backward_figures.cuh.
+// The problem. backward_figures.cuh computes logarithms and deltas.
 struct BackwardProblem {
   const float *logarithms, *deltas;
   float scale;
@@ -72,15 +74,16 @@ struct BackwardProblem {
   }
 };
 
-// What a block computes at once: its rows of one head, and the tiles that any of them sees. These
-// begin at the rows first, first + kColumns, ... below end of each head from head to last_head.
+// What a block computes at once: its rows of one head, and the tiles that any of them sees. In each
+// head from `head` to `last_head`, the tiles begin at rows first, first + kColumns, ..., below
+// `end`.
 struct BackwardJob {
   int batch, own_head, own_row;
   int head, last_head, first, end;
 };
 
-// The shared memory of a block: its own rows of two matrices, the slots of two tiles each, and the
-// two figures of each row of a tile behind all slots.
+// The shared memory of a block: its own rows of two matrices, the slots of two tiles each, and
+// after all slots the two figures of each row of each tile.
 template <class V>
 struct WgmmaMemory {
   using T = typename V::T;
@@ -89,7 +92,7 @@ struct WgmmaMemory {
 
   T* const memory = mg::dynamic_shared<T>();
   mg::CopyBarrier* const barriers;
-  BackwardJob* const job;  // arrives with the rows, and is free again with them
+  BackwardJob* const job;  // written and freed together with the own rows
 
   __device__ __forceinline__ WgmmaMemory(mg::CopyBarrier* barriers, BackwardJob* job)
       : barriers(barriers), job(job) {}
@@ -102,7 +105,7 @@ struct WgmmaMemory {
     return reinterpret_cast<float*>(tile(V::kStages, 0)) + (2 * slot + which) * V::kFigures;
   }
 
-  // The barriers `full` of both rings come first, those `empty` second.
+  // The `full` barriers of both rings come first, then the `empty` ones.
   __device__ __forceinline__ mg::CopyRing<1> own_ring() const {
     return {barriers, barriers + kBarriers / 2};
   }
@@ -119,7 +122,7 @@ struct WgmmaMemory {
   }
 };
 
-// The 64 rows of a consuming warpgroup. S, dP and the sums are in its registers, as <mg/wgmma.cuh>
+// The 64 rows of a consumer warpgroup. S, dP and the sums are in its registers, as <mg/wgmma.cuh>
 // lays out accumulators: a thread has two rows. All threads of the warpgroup call every function.
 template <class V>
 class WarpgroupGradients {
@@ -154,7 +157,7 @@ class WarpgroupGradients {
                         : column > row0 + 63 + problem_.diagonal();
   }
 
-  // Each issues one group of products.
+  // Each of these functions issues one group of products.
   __device__ __forceinline__ void issue_logits(const WgmmaMemory<V>& memory, int slot) {
     issue(memory.own(0), memory.tile(slot, 0), s_);
   }
@@ -168,7 +171,7 @@ class WarpgroupGradients {
     add(ds_, memory.tile(slot, 0), sums_);
   }
 
-  // kLater groups were issued after the one that is waited for.
+  // These wait for products after which kLater groups were issued.
   template <int kLater>
   __device__ __forceinline__ void wait_for_logits() {
     mg::wgmma_wait<kLater>(s_);
@@ -224,7 +227,7 @@ class WarpgroupGradients {
   }
 
  private:
-  // The figures of the accumulators 4 * j to 4 * j + 3: two of rows or two of columns.
+  // The two figures that accumulators 4 * j to 4 * j + 3 need: those of two rows or two columns.
   struct Figures {
     float two[2];
     __device__ __forceinline__ float at(int i) const { return two[V::kOwnsKeys ? i % 2 : i / 2]; }
@@ -243,7 +246,7 @@ class WarpgroupGradients {
     return V::kOwnsKeys ? problem_.seq_k : problem_.seq_q;
   }
 
-  // The row of this thread among the 64, and its first column among 8.
+  // One of this thread's two rows among the 64, and the first of its two columns among 8.
   __device__ __forceinline__ static int own_row(int r) {
     return static_cast<int>(threadIdx.x / 32u % 4u * 16u + threadIdx.x % 32u / 4u) + 8 * r;
   }
@@ -279,7 +282,7 @@ class WarpgroupGradients {
     for (int i = 0; i < V::kColumns / 4; ++i) to[i] = mg::pack<T>(from[2 * i], from[2 * i + 1]);
   }
 
-  // Whether some row does not see some row of the tile. Queries behind the last one need no mask.
+  // Whether some row does not see some row of the tile. Queries past the last one need no mask.
   __device__ __forceinline__ bool hides_some(const BackwardJob& job, int column) const {
     const int row0 = job.own_row + row_in_block_, last = column + V::kColumns - 1;
     if constexpr (V::kOwnsKeys) return V::kCausal && row0 + 63 > column + problem_.diagonal();
@@ -291,7 +294,7 @@ class WarpgroupGradients {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       const int row = job.own_row + row_in_block_ + own_row(r);
-      // A key is seen by the queries from the first on, and a query sees the keys up to the last.
+      // A key is seen by the queries from `first` on. A query sees the keys up to `last`.
       const int first = row - diagonal - column0;
       int last = problem_.seq_k - 1;
       if constexpr (V::kCausal) last = minimum(last, row + diagonal);
@@ -319,7 +322,7 @@ class WarpgroupGradients {
 
   const BackwardProblem& problem_;
   float factor_;                                      // turns logits into exponents of 2
-  int row_in_block_;                                  // of the first of the 64
+  int row_in_block_;                                  // row 0 of the 64 in the block
   float own_logarithms_[2], own_deltas_[2];           // if the rows are queries
   float s_[V::kColumns / 2];                          // logits, then probabilities
   float dp_[V::kColumns / 2];                         // gradients of probabilities, then of logits

@@ -16,23 +16,24 @@
 // Pass 3 does the same with the roles exchanged: 128 queries stay, tiles of keys pass by, and there
 // is one sum, dq += ds * k.
 //
-// Algorithm  The three passes of backward.cu, of which the first is the same. In the others a block
-//            has one producing warpgroup and CONSUMERS consuming ones. Each of these owns 64 rows
-//            of one head: keys in pass 2, queries in pass 3.
-//            One thread of the producer chooses the rows, and lets the copy engine bring them and
-//            the tiles that any of them sees, with the figures of the queries, into a ring of
-//            STAGES slots. It waits for nobody but the consumers that read a slot.
-//            A consumer issues S and dP of a tile while the sums of the tile before are still being
-//            added. It computes the exponentials of S while dP runs, and in pass 2 it computes dS
-//            while P dout runs. In the time that is left the products of the other consumer run.
+// Algorithm  The three passes of backward.cu. Pass 1 is the same. In passes 2 and 3 a block has one
+//            producer warpgroup and CONSUMERS consumer warpgroups. Each consumer owns 64 rows of
+//            one head: keys in pass 2, queries in pass 3.
+//            One thread of the producer chooses the rows. It lets the copy engine bring the rows,
+//            and then the tiles that any of them sees, with the figures of the queries, into a ring
+//            of STAGES slots. It waits only for the consumers to free a slot.
+//            A consumer issues S and dP of a tile while the sums of the previous tile are still
+//            being added. It computes the exponentials of S while dP runs, and in pass 2 it
+//            computes dS while P dout runs. In the remaining time the products of the other
+//            consumer run.
 //            Own rows and tiles are read from shared memory. P and dS stay in registers, because
-//            two accumulators are a word of an operand. A tile is the right operand of two
-//            products, with its rows as columns of S or dP, and with its own columns as columns of
-//            a sum.
-//            A warpgroup passes over a tile that none of its rows sees, and one that every row sees
-//            has no mask. The blocks with the most tiles start first.
-// Traffic    As backward.cu, with 64 * CONSUMERS rows per read of a tile. With the default a tile
-//            arrives in the time of its products: 16 to 21 bytes from L2 per SM and clock.
+//            two neighbouring accumulators, rounded, are one word of an operand. A tile is the
+//            right operand of two products: its rows are the columns of S or dP, and its columns
+//            are the columns of a sum.
+//            A warpgroup skips a tile that none of its rows sees, and does not mask a tile that
+//            every row sees. The blocks with the most tiles start first.
+// Traffic    As in backward.cu, with 64 * CONSUMERS rows per read of a tile. With the default a
+//            tile arrives in the time of its products: 16 to 21 bytes from L2 per SM and clock.
 // Work       5 products count, 7 are executed. wgmma does 4096 flops per SM and clock, about 800
 //            TFLOP/s at the clocks that an H200's power allows. Other work of the default, as
 //            shares of the time of the products, in pass 2 and pass 3:
@@ -50,16 +51,17 @@
 //            62 % at 64, of which 5 / 7 count: 400 and 355 TFLOP/s. Causal was expected 8 % lower,
 //            and at 240 for 1,024 tokens, where a third of the tiles lie on the diagonal. Measured
 //            at head_dim 128: 427 full, 400 causal, and 300 for 1,024 tokens.
-// Tunables   DKV_CONSUMERS, DQ_CONSUMERS   The consuming warpgroups. Three share one read of a
+// Tunables   DKV_CONSUMERS, DQ_CONSUMERS   The consumer warpgroups. Three share one read of a
 //                        tile, but their threads have 160 registers instead of 240.
-//            DKV_QUERIES, DQ_KEYS   The rows of a tile. More need fewer waits and read the own rows
-//                        less often, but S, dP and dS take 5 / 4 of a register per row.
+//            DKV_QUERIES, DQ_KEYS   The rows of a tile. With more rows there are fewer waits, and
+//                        the own rows are read less often, but S, dP and dS take 5 / 4 of a
+//                        register per row.
 //            STAGES      The slots for tiles.
 //            SCHEDULE    grid: a block has 64 * CONSUMERS rows. dynamic: there is one block per SM,
-//                        which takes the next rows from a counter in global memory. Their copies
-//                        begin while the gradients before them are written.
+//                        which takes the next rows from a counter in global memory. Copies for the
+//                        next rows begin while the previous gradients are written.
 //            HEADS_AT_ONCE   As in backward.cu.
-// Numerics   As backward.cu. The parameters fix the order of all sums.
+// Numerics   As in backward.cu. The parameters fix the order of all sums.
 
 #include <mg/tensor_copy.cuh>
 #include <mg/types.cuh>
@@ -68,7 +70,7 @@
 #include "backward_wgmma.cuh"
 #include "prefill_tiles.cuh"
 
-// The jobs of pass 2: the keys of a block of one head of keys.
+// The jobs of pass 2: the keys of a block of one KV head.
 template <class V, int HEADS_AT_ONCE>
 struct KeyJobs {
   using T = typename V::T;

@@ -1,5 +1,5 @@
-// A block of the design wgmma of attention.backward: one thread brings rows and tiles, and
-// warpgroups add them up. backward_wgmma.cu explains the algorithm.
+// A block of the design wgmma of attention.backward: one thread copies rows and tiles, and
+// warpgroups add up the gradients. backward_wgmma.cu explains the algorithm.
 
 #pragma once
 
@@ -14,8 +14,8 @@
 #include "backward_warpgroup.cuh"
 #include "job_order.cuh"
 
-// The place of a tile in the order of tiles: rows of one head, then the next head. Only keys have
-// tiles of several heads.
+// A place in the order of tiles: all tiles of one head, then those of the next head. There are
+// tiles of several heads only if the own rows are keys.
 template <class V>
 class TilePlace {
  public:
@@ -40,14 +40,14 @@ class TilePlace {
   int head_, row_;
 };
 
-inline constexpr int kNoJob = -1;  // in place of a batch
+inline constexpr int kNoJob = -1;  // the batch of a job that ends the work
 
 // The tensor maps of a pass: the two matrices of the rows of a block, and the two of the tiles.
 struct BackwardMaps {
   const mg::TensorMap &own0, &own1, &tile0, &tile1;
 };
 
-// The producing thread.
+// The producer thread.
 template <class V>
 class GradientProducer {
  public:
@@ -60,8 +60,9 @@ class GradientProducer {
         own_(memory.own_ring()),
         ring_(memory.ring()) {}
 
-  // Brings the rows of a job, and its tiles in the order of their use. The first tile goes ahead,
-  // because the memory of the rows is free only when the job before is done.
+  // Copies the rows of a job, and its tiles in the order of their use. The first tile is copied
+  // before the rows, because the memory of the rows becomes free only when the previous job is
+  // done.
   __device__ __forceinline__ void bring(const BackwardJob& job) {
     TilePlace<V> tile(job);
     const bool has_tiles = tile.is_there();
@@ -73,7 +74,7 @@ class GradientProducer {
     for (; tile.is_there(); tile.advance()) bring_tile(job, tile);
   }
 
-  // Says that there are no more jobs.
+  // Tells the consumers that there are no more jobs.
   __device__ __forceinline__ void end() {
     own_.wait_until_empty();
     memory_.job->batch = kNoJob;
@@ -118,7 +119,7 @@ class GradientProducer {
   mg::CopyRing<V::kStages> ring_;
 };
 
-// A consuming warpgroup. All its threads call run().
+// A consumer warpgroup. All its threads call run().
 template <class V>
 class GradientConsumer {
  public:
@@ -147,11 +148,11 @@ class GradientConsumer {
   // Adds up all tiles of a job.
   __device__ __forceinline__ void add_up(const BackwardJob& job) {
     mg::CopyRing<V::kStages> before = ring_;
-    bool is_read = false;  // whether products may still read the slot of the tile before
+    bool is_read = false;  // whether products may still read the slot of `before`
     for (TilePlace<V> tile(job); tile.is_there(); tile.advance()) {
       ring_.wait_until_full();
       if (gradients_.sees_nothing(job, tile.row())) {
-        // The producer may need the slot before for the tiles that follow.
+        // The producer may need the previous slot for the tiles that follow.
         if (is_read) {
           gradients_.template wait_for_sums<0>();
           before.release();

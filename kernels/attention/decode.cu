@@ -28,55 +28,58 @@
 // It is slow: the heads of a group each read the same K and V, one block walks over a long cache
 // alone, and it waits for one row of keys at a time.
 //
-// Algorithm  The queries of all heads that share a head of keys are the rows of one matrix. K and V
-//            are read once for all of them.
+// Algorithm  The queries of all heads that share a KV head are the rows of one matrix. K and V are
+//            read once for all of them.
 //            A sequence is cut into chunks, so that all SMs work on it. A block has ROWS rows and
-//            one chunk; its warps take tiles of BLOCK_N keys in turn.
+//            one chunk. Its warps take tiles of BLOCK_N keys in turn.
 //            Each warp copies its own tiles by cp.async, STAGES ahead. It waits for no other warp,
 //            which saves every barrier between the first tile and the last.
-//            A warp keeps Q, the softmax and its own O of all rows in registers. At the end the O,
-//            maxima and sums of the warps meet in shared memory.
-//            A sequence of one chunk is then written at once. The parts of other sequences are
-//            added in the order of their keys, in one of three ways:
+//            A warp keeps Q, the softmax and its own O of all rows in registers. At the end the
+//            warps add up their O, maxima and sums in shared memory.
+//            If a sequence has only one chunk, its result is then written directly. The parts of
+//            other sequences are added in the order of their keys, in one of three ways:
 //              COMBINE last_block   The parts lie in the workspace. A counter finds the block that
-//                                   ends last; it adds them up and sets the counter to zero again.
+//                                   ends last. This block adds them up and sets the counter to zero
+//                                   again.
 //              COMBINE kernel       A second kernel adds them up.
-//              attention_decode_cluster   The chunks are the blocks of a cluster. Each block
-//                                   adds up an equal share of O in its shared memory.
+//              attention_decode_cluster   The chunks are the blocks of a cluster. Each block adds
+//                                   up an equal share of O in its shared memory.
 // Traffic    It reads K and V of the visible keys once per ROWS rows (from L2 after the first
 //            time), q and the lengths. It writes o. A part has 4 * head_dim + 16 bytes per row,
 //            which are written and read through L2. In groups of 4 heads this is 1 / 8 of the bytes
-//            of a chunk of 64 keys, and 1 / 64 of those of a chunk of 512.
+//            of a chunk of 64 keys, and 1 / 64 of the bytes of a chunk of 512.
 // Work       4 * heads * q_len * keys * head_dim flops. If heads * q_len / kv_heads <= 16, this is
 //            an eighth of what mma.sync does while the bytes arrive: the kernel is bound by memory.
-// Expected   On an H200 with 32 query heads, 8 KV heads of 128, bf16; a kernel that only reads gets
-//            4.4 TB/s. A launch takes 2.5 us, less if it overlaps the kernel before. The length
-//            takes 0.5 us, the first tiles 1 us, the sum of the warps 0.5 us, and the sum of the
-//            parts 1.5 us (0.7 us in a cluster). These 5 us and the bytes give, in us:
+// Expected   On an H200 with 32 query heads, 8 KV heads of 128, bf16. A kernel that only reads gets
+//            4.4 TB/s. A launch takes 2.5 us, or less if it overlaps the previous kernel. The
+//            length takes 0.5 us, the first tiles 1 us, the sum over the warps 0.5 us, and the sum
+//            over the parts 1.5 us (0.7 us in a cluster). Together with the time of the bytes,
+//            these 5 us give, in us:
 //              batch 1    1k    4 MB    1 + 5 =   6    8k   34 MB    8 + 5 =  13
 //                        32k  134 MB   30 + 5 =  35
 //              batch 8    1k   34 MB    8 + 5 =  13    8k  268 MB   61 + 5 =  66
 //                        32k  1.1 GB  244 + 5 = 249
 //              batch 64   8k  2.1 GB  488 + 5 = 493   32k  8.6 GB             1957
-// Tunables   ROWS      The rows of Q that a block computes with. 32 is for more than 16 rows.
-//            BLOCK_N   The keys of a warp's tile. More keys need fewer steps and have more products
-//                      side by side, but need registers.
+// Tunables   ROWS      The rows of Q that a block computes. 32 is for more than 16 rows.
+//            BLOCK_N   The keys of a warp's tile. With more keys there are fewer steps and more
+//                      independent products, but more registers are needed.
 //            WARPS     The warps that share a chunk. More warps leave more sums to merge at the
 //                      end.
 //            STAGES    The tiles in flight. An SM needs 33 KB in flight, and 64 to 128 KB are
 //                      better. A block has WARPS * STAGES * BLOCK_N * 4 * head_dim bytes.
 //            BLOCKS_PER_SM   The blocks that the compiler leaves registers for.
-//            GRID_BLOCKS     The blocks per SM that chunks are cut for. Fewer blocks have fewer
-//                            parts to add up; more blocks even out the end. If there are more
-//                            sequences and heads than blocks, a chunk is a whole sequence. Then
-//                            rings of 64 KB are best: three blocks fit an SM and read side by
-//                            side, so it matters little that some SMs have one more than others.
+//            GRID_BLOCKS     The blocks per SM that chunks are cut for. With fewer blocks there are
+//                            fewer parts to add up; with more blocks the SMs end at more equal
+//                            times. If there are more sequences and heads than blocks, a chunk is a
+//                            whole sequence. Then rings of 64 KB are best: three blocks fit on an
+//                            SM and read side by side, so it matters little that some SMs have one
+//                            block more than others.
 //            COMBINE   last_block needs no second launch. kernel has more threads for the last sum.
 //            CLUSTER   The parts of a sequence. More parts are more blocks with fewer keys each.
-//            PDL       The grid starts while the grid before it ends, and brings a short chunk of
-//                      K and V into L2. The second kernel is ready when the first one ends. A grid
-//                      lets the next one start after its last tile, not before: otherwise blocks
-//                      of both fill the SMs unevenly (17 x 1,024 keys took 30 us, not 20).
+//            PDL       The grid starts while the previous grid ends, and prefetches a short chunk
+//                      of K and V into L2. The second kernel is ready when the first one ends. A
+//                      grid lets the next one start after its last tile, not earlier: otherwise the
+//                      blocks of both fill the SMs unevenly (17 x 1,024 keys took 30 us, not 20).
 // Numerics   As in prefill.cu: products are exact, sums and softmax are fp32, P is rounded to T,
 //            row sums add the rounded P (lse has its own sum), and o is rounded once. Parts are
 //            fp32 and are added in a fixed order: two runs give the same bits.
@@ -93,7 +96,8 @@
 
 enum class COMBINE { kernel, last_block };
 
-// Whether this block is the last of `count` that call this. It then sees what the others wrote.
+// Whether this block is the last of `count` blocks that call this function. The last one then sees
+// what the others wrote.
 __device__ __forceinline__ bool is_last_part(mg::u32* counter, int count) {
   MG_SHARED(mg::u32, before);
   __syncthreads();
@@ -153,8 +157,8 @@ __global__ void __launch_bounds__(32 * WARPS, BLOCKS_PER_SM)
 }
 
 // The parts of a sequence are the blocks of a cluster. Each block owns an equal share of the pieces
-// of O. All blocks send it their values for this share, into shared memory behind the rings, where
-// nothing else lies. The owner adds them up and writes them.
+// of O. All blocks send their values for this share into the owner's shared memory, after the
+// rings, where nothing else lies. The owner adds them up and writes them.
 template <class T, int HEAD_DIM, int ROWS, int BLOCK_N, int WARPS, int STAGES, int BLOCKS_PER_SM,
           int CLUSTER, bool PDL, bool PAGED, bool CAUSAL, bool WINDOWED, bool CAPPED, bool LSE>
 __global__ void __launch_bounds__(32 * WARPS, BLOCKS_PER_SM)
@@ -176,8 +180,8 @@ __global__ void __launch_bounds__(32 * WARPS, BLOCKS_PER_SM)
   mg::cluster_arrive();
   const Place<V> place(in);
   begin<V, PDL>(in, place, prefetched);
-  // Parts are cut by the length of the sequence itself, because every block of the cluster runs in
-  // any case.
+  // Parts are cut by the actual length of the sequence, not by kv_len, because every block of the
+  // cluster runs in any case.
   const int keys = kv_lens[place.sequence];
   const int begin_key = WINDOWED ? maximum(0, keys - q_len - window) : 0;
   const int share = (keys - begin_key + CLUSTER * kStep - 1) / (CLUSTER * kStep) * kStep;
@@ -213,7 +217,7 @@ __global__ void __launch_bounds__(32 * WARPS, BLOCKS_PER_SM)
 }
 
 // Adds up the parts. A thread computes four columns of a row. blockIdx.x counts the threads for the
-// rows of one sequence and head of keys, blockIdx.y the heads of keys, blockIdx.z the sequences.
+// rows of one sequence and KV head, blockIdx.y the KV heads, blockIdx.z the sequences.
 template <class T, int HEAD_DIM, int ROWS, int THREADS, bool PDL, bool WINDOWED, bool LSE>
 __global__ void __launch_bounds__(THREADS)
     attention_decode_combine(const int* kv_lens, T* o, float* lse, float* part_sums,

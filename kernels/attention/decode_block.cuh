@@ -13,7 +13,7 @@
 
 #include "decode_tiles.cuh"
 
-// How a sequence is cut: its keys from `begin` on are cut into `parts` parts.
+// How a sequence is cut: its keys from `begin` on form `parts` parts.
 struct Cut {
   int begin, parts;
 
@@ -25,8 +25,8 @@ struct Cut {
   }
 };
 
-// Prefetches the rows that this block will read into L2. `end` comes from kv_len, a bound of the
-// length; the length itself may not be read yet.
+// Prefetches into L2 the rows that this block will read. `end` comes from kv_len, an upper bound of
+// the length, because the length itself may not be read yet.
 template <class V>
 __device__ __forceinline__ void prefetch(const Cache<typename V::T>& cache, int begin, int end) {
   constexpr int kLines = (V::kHeadDim + 63) / 64;  // of 128 bytes
@@ -50,13 +50,13 @@ struct Arguments {
   mg::i64 q_sb, q_ss, q_sh, k_sb, k_ss, k_sh, v_sb, v_ss, v_sh, o_sb, o_ss, o_sh;
 };
 
-// The work of a block: up to V::kRows rows of a head of keys, and a part of a sequence.
+// The work of a block: up to V::kRows rows of a KV head, and a part of a sequence.
 template <class V>
 struct Place {
   using T = typename V::T;
   int sequence, part, kv_head, group, first_row, rows;
 
-  // blockIdx.x is a head of keys and a block of its rows, blockIdx.y a part, blockIdx.z a sequence.
+  // blockIdx.x is a KV head and a block of its rows, blockIdx.y a part, blockIdx.z a sequence.
   __device__ __forceinline__ explicit Place(const Arguments<T>& in)
       : Place(in, static_cast<int>(blockIdx.z), static_cast<int>(blockIdx.y),
               static_cast<int>(blockIdx.x) % in.kv_heads,
@@ -105,9 +105,9 @@ struct Place {
   }
 };
 
-// Waits until this grid may read what earlier grids wrote. Meanwhile the first `prefetched` keys of
-// the chunk come into L2. They are 0 if the chunk is longer than the rings, or if there are more
-// blocks than SMs: then prefetches cost more than they save.
+// Waits until this grid may read what earlier grids wrote. Meanwhile it prefetches the first
+// `prefetched` keys of the chunk into L2. `prefetched` is 0 if the chunk is longer than the rings,
+// or if there are more blocks than SMs: then prefetches cost more than they save.
 template <class V, bool kPdl>
 __device__ __forceinline__ void begin(const Arguments<typename V::T>& in, const Place<V>& place,
                                       int prefetched) {
@@ -154,7 +154,7 @@ struct Merged {
   }
 
   // Calls visit(row, column, piece) for every fourth column of `rows` rows. `piece` is the sum over
-  // the warps.
+  // all warps for four columns.
   template <class Visit>
   __device__ __forceinline__ void for_each_piece(int rows, const Visit& visit) const {
     constexpr int kPieces = V::kHeadDim / 4;
@@ -173,8 +173,8 @@ struct Merged {
   }
 };
 
-// Adds a tile of keys to `rows`. The tile begins at `key`; rows from `end_key` on are zeros. The
-// sequence has `keys` keys. `k_tile` holds K, and V behind it.
+// Adds a tile of keys to `rows`. The tile begins at `key`; its rows from `end_key` on are zeros.
+// The sequence has `keys` keys. `k_tile` holds K, followed by V.
 template <class V>
 __device__ __forceinline__ void attend_tile(const Arguments<typename V::T>& in,
                                             const Place<V>& place, mg::AttentionRows<V>& rows,

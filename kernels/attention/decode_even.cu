@@ -21,47 +21,50 @@
 //     for (int d = 0; d < head_dim; d++) o[b][h][d] = out[d] / sum;
 //   }
 //
-// Its time is that of the longest sequence. With 17 sequences and 8 heads of keys, even equal
-// sequences are 136 blocks, and 132 SMs work on them for two rounds.
+// It takes as long as the longest sequence. With 17 sequences and 8 KV heads, even equal sequences
+// are 136 blocks, and 132 SMs work on them for two rounds.
 //
 // Algorithm  The grid has BLOCKS_PER_SM blocks per SM, whatever the problem is. All tiles of
 //            BLOCK_N keys of all sequences and heads form lists, and each block has an equal run of
-//            a list. A run may begin and end inside a sequence, and may have several sequences.
-//            The lists: blocks form `columns`, as many as divide both the number of blocks and
-//            that of heads of keys. A column has its own list, with its share of the heads. All
-//            lists are cut at the same places, so the blocks of neighbouring columns read
-//            neighbouring rows of the cache at the same time.
-//            Each block reads the lengths of all sequences and counts their tiles: a warp adds up
-//            32 shares of the batch. So a block finds its run without help from other blocks.
+//            a list. A run may begin and end inside a sequence, and may cover several sequences.
+//            The blocks form `columns`, and each column has its own list, with its share of the KV
+//            heads. The number of columns is the greatest common divisor of the number of blocks
+//            and the number of KV heads (times their blocks of ROWS rows). All lists are cut at the
+//            same places, so the blocks of neighbouring columns read neighbouring rows of the cache
+//            at the same time.
+//            Each block reads the lengths of all sequences and counts their tiles: each lane of a
+//            warp counts a 32nd of the batch. So a block finds its run without help from other
+//            blocks.
 //            The warps of a block take the tiles of its run in turn. Each warp copies its own tiles
-//            by cp.async, STAGES ahead, also over the end of a sequence. A warp keeps Q, the
+//            by cp.async, STAGES ahead, also past the end of a sequence. A warp keeps Q, the
 //            softmax and its own O of all rows in registers.
-//            At the end of a sequence the O, maxima and sums of the warps meet in shared memory,
-//            while the copies for the next sequence are on their way. What lies in one run is
-//            written at once. Otherwise it is a part, and goes to the workspace. A run has at most
-//            two parts, at its begin and at its end.
+//            At the end of a sequence the warps add up their O, maxima and sums in shared memory,
+//            while the copies for the next sequence are in flight. If the whole sequence lies in
+//            one run, its result is written directly. Otherwise the run has a part of it, which
+//            goes to the workspace. A run has at most two parts, at its start and at its end.
 //            At the end of its run, a block increments a counter for each of its parts. The block
-//            that increments it last adds up all parts, in the order of their keys, and sets the
-//            counter to zero again. No block waits for another.
+//            that is last to increment a counter adds up all parts, in the order of their keys, and
+//            sets the counter to zero again. No block waits for another.
 // Traffic    It reads K and V of the visible keys once per ROWS rows (from L2 after the first
 //            time), q and the lengths. It writes o. A part has 4 * head_dim + 16 bytes per row.
 // Work       4 * heads * q_len * keys * head_dim flops, an eighth of what mma.sync does while the
 //            bytes arrive, if heads * q_len / kv_heads <= 16.
 // Expected   On an H200 with 8 KV heads of 128, bf16: 4.4 TB/s for the bytes, plus 2.5 us for the
-//            launch, 0.7 us for the lengths, 1 us for the first tiles, 0.5 us for the sum of the
-//            warps and 2 us for the parts. With PDL the first of these overlap the grid before, so
-//            4 us of them were expected to remain. README.md has the times, predicted and measured.
-// Tunables   ROWS      The rows of Q that a block computes with. 32 is for more than 16 rows.
+//            launch, 0.7 us for the lengths, 1 us for the first tiles, 0.5 us for the sum over the
+//            warps and 2 us for the parts. With PDL the first of these times overlap the previous
+//            grid, so we expected 4 us of them to remain. README.md has the times, predicted and
+//            measured.
+// Tunables   ROWS      The rows of Q that a block computes. 32 is for more than 16 rows.
 //            BLOCK_N   The keys of a tile. More keys need fewer steps, but more registers.
 //            WARPS     The warps that share a run.
 //            STAGES    The tiles of a warp in flight. An SM has 4 * head_dim * BLOCK_N * WARPS *
 //                      STAGES * BLOCKS_PER_SM bytes in flight.
 //            BLOCKS_PER_SM   More blocks hide the ends of each other's sequences.
-//            LEAST     A run has at least so many tiles per warp. A small problem then has fewer
-//                      parts to add up, but uses fewer SMs.
-//            PDL       The grid starts while the grid before it ends.
-// Numerics   As in decode.cu. The lengths and the device decide where the lists are cut, and with
-//            this the order of the sums. Two runs on equal inputs give the same bits.
+//            LEAST     The smallest number of tiles per warp in a run. With a larger one a small
+//                      problem has fewer parts to add up, but uses fewer SMs.
+//            PDL       The grid starts while the previous grid ends.
+// Numerics   As in decode.cu. The lengths and the device decide where the lists are cut, and so the
+//            order of the sums. Two runs on equal inputs give the same bits.
 
 #include <mg/arrival_counter.cuh>
 #include <mg/attention_parts.cuh>
@@ -74,7 +77,7 @@
 #include "decode_even.cuh"
 #include "decode_tiles.cuh"
 
-// An item that several runs share: the block writes a part of it.
+// An item (all tiles of a sequence for one head) that several runs share. This block writes a part.
 struct SharedItem {
   int sequence, pass;
   mg::i64 first_tile, tiles;
@@ -130,7 +133,7 @@ __global__ void __launch_bounds__(32 * WARPS, BLOCKS_PER_SM)
   next_q.store(q_tile);
   __syncthreads();
 
-  int slot = 0, turn = warp;  // how many tiles come before this warp's next one
+  int slot = 0, turn = warp;  // turn: the tiles before this warp's next one
   for (mg::i64 left = run_length;;) {
     // The part of the run that lies in one item.
     const Place<V> place = columns.place<V>(in, at.sequence, at.pass);
@@ -150,7 +153,7 @@ __global__ void __launch_bounds__(32 * WARPS, BLOCKS_PER_SM)
     }
     turn -= count;
 
-    // The sums of the warps meet. The loads for the next item stay on their way.
+    // Adds up the sums of the warps. The loads for the next item stay in flight.
     const bool is_whole = count == at.of_sequence.count;
     const bool begins_here = at.tile == 0;
     if (!is_whole) {
@@ -180,11 +183,11 @@ __global__ void __launch_bounds__(32 * WARPS, BLOCKS_PER_SM)
       }
     });
     if (left == 0) break;
-    __syncthreads();  // Q is there, and the sums have been read.
+    __syncthreads();  // Q has arrived, and the sums have been read.
   }
   if (shared_count == 0) return;
 
-  // Adds up the parts of the items whose other parts are there already.
+  // Adds up the items whose other parts have all been written.
   __syncthreads();
   if (static_cast<int>(threadIdx.x) < shared_count) {
     SharedItem& item = shared_items[threadIdx.x];
@@ -205,7 +208,7 @@ __global__ void __launch_bounds__(32 * WARPS, BLOCKS_PER_SM)
     constexpr int kPieces = HEAD_DIM / 4;
     for (int n = static_cast<int>(threadIdx.x); n < place.rows * kPieces; n += V::kThreads) {
       const int row = n / kPieces, column = n % kPieces * 4;
-      // The first run has its part at its end, the other runs have theirs at their begin.
+      // The first run has its part at its end, the other runs have theirs at their start.
       const mg::AttentionPiece sum = mg::sum_of_pieces(item.runs, [&](int run) {
         const mg::i64 part = 2 * columns.block_of(item.first_run + run) + (run == 0 ? 1 : 0);
         return piece_of_part(parts, part, row, column);

@@ -12,7 +12,7 @@
 #include "decode_tiles.cuh"
 
 // The tiles of keys that the rows of a sequence see. A sequence without keys has one tile, which is
-// empty, so that somebody writes its results.
+// empty, so that some block writes its results.
 template <class V>
 struct SequenceTiles {
   int keys, first_key, count;
@@ -24,8 +24,8 @@ struct SequenceTiles {
 };
 
 // The blocks of the grid form columns. All columns have lists of tiles of the same lengths, and
-// block `run` of each column has the same run of its list. A column owns `passes` heads (blocks of
-// rows of a head of keys) of each sequence. Neighbouring columns have neighbouring heads, so they
+// block `run` of each column has the same run of its list. For each sequence a column owns `passes`
+// heads (or blocks of rows of a KV head). Neighbouring columns have neighbouring heads, so they
 // read neighbouring memory at the same time.
 struct Columns {
   int count, column, run, most_runs, passes, row_blocks;
@@ -48,8 +48,8 @@ struct Columns {
   __device__ __forceinline__ int block_of(int any_run) const { return any_run * count + column; }
 };
 
-// a / b of numbers that are not negative. Nearly always they have 31 bits, whose quotient takes
-// much less time.
+// Returns a / b for numbers that are not negative. They nearly always fit into 31 bits, and then a
+// 32-bit division takes much less time.
 __device__ __forceinline__ mg::i64 quotient(mg::i64 a, mg::i64 b) {
   if ((a | b) >> 31 == 0) return static_cast<mg::u32>(a) / static_cast<mg::u32>(b);
   return a / b;
@@ -97,7 +97,7 @@ struct Position {
   }
 };
 
-// The number of tiles of all sequences, for one head each. Each lane of a warp counts a share of
+// The number of tiles of all sequences, counted for one head. Each lane of a warp counts a share of
 // the sequences. All lanes of a warp call every function together.
 template <class V>
 class TileCount {
@@ -121,7 +121,7 @@ class TileCount {
 
   __device__ __forceinline__ mg::i64 total() const { return __shfl_sync(0xffffffffu, end_, 31); }
 
-  // Finds the tile of this number in the list of a column. The list is longer than that.
+  // Finds tile number `tile` in the list of a column. The list has more than `tile` tiles.
   __device__ __forceinline__ Position<V> find(const Arguments& in, mg::i64 tile, int passes) const {
     const int owner = __ffs(static_cast<int>(__ballot_sync(0xffffffffu, end_ * passes > tile))) - 1;
     mg::i64 left = tile - passes * __shfl_sync(0xffffffffu, begin_, owner);
@@ -141,8 +141,7 @@ class TileCount {
   mg::i64 begin_, end_;  // this lane's share of the list of tiles
 };
 
-// Loads the tiles of a run that one warp takes: one after the other, also where the run goes on
-// from one item to the next.
+// Loads the tiles of a run that one warp takes, one after the other and across the ends of items.
 template <class V>
 class RunLoader {
  public:
@@ -155,7 +154,7 @@ class RunLoader {
     skip(static_cast<int>(threadIdx.x) / 32);
   }
 
-  // Copies the next tile of this warp, if there is one, to `tile` (K, and V behind it).
+  // Copies the next tile of this warp, if there is one, to `tile` (K, followed by V).
   __device__ __forceinline__ void load(typename V::Copies& copies, T* tile) {
     if (left_ > 0) {
       tiles_.copy(copies, tile, next_.key(), next_.of_sequence.keys);
@@ -188,7 +187,8 @@ class RunLoader {
   TileCopier<V> tiles_;
 };
 
-// The rows of Q of an item on their way to shared memory. Each thread holds an equal share.
+// The rows of Q of an item, on their way to shared memory. Each thread holds an equal share of
+// them.
 template <class V>
 class RowsOfQ {
  public:
@@ -229,7 +229,7 @@ class RowsOfQ {
   mg::Vec<T, 8> pieces_[V::kQCopies];
 };
 
-// Reads four columns of a part. It reads through L2, because another block wrote them.
+// Reads four columns of a part, through L2, because another block wrote them.
 template <int kHeadDim, int kRows>
 __device__ __forceinline__ mg::AttentionPiece piece_of_part(
     const mg::AttentionParts<kHeadDim, kRows>& parts, mg::i64 part, int row, int column) {

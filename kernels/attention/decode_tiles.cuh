@@ -39,9 +39,9 @@ struct Variant {
   static constexpr int kQCopies = (ROWS * kDimTiles + kThreads - 1) / kThreads;
   using Copies = mg::AsyncCopies<kQCopies + 2 * STAGES * kTileCopies + 1>;
 
-  // Shared memory, in elements of T: Q, then a ring of tiles of K and V per warp. At the end the O
-  // of the warps lie in the same place as floats. Each row of them is 8 floats longer than
-  // head_dim, so that the rows of one store lie in different banks.
+  // Shared memory, in elements of T: Q, then a ring of tiles of K and V per warp. At the end the
+  // warps' O lie in the same place as floats. A row of O is 8 floats longer than head_dim, so that
+  // the rows of one store lie in different banks.
   static constexpr int kTile = BLOCK_N * HEAD_DIM, kRing = 2 * STAGES * kTile;
   static constexpr int kMergedRow = HEAD_DIM + 8, kMergedRows = WARPS * ROWS;
   static constexpr int kRingBytes = (ROWS * HEAD_DIM + WARPS * kRing) * 2;
@@ -129,7 +129,7 @@ class TileCopier {
 
   __device__ __forceinline__ void copy_checked(typename V::Copies& copies, T* tile, int key,
                                                int end) const {
-    constexpr int kLookups = (V::kKeys + 31) / 32;  // a lane looks up the pages of so many rows
+    constexpr int kLookups = (V::kKeys + 31) / 32;  // the rows whose pages a lane looks up
     int pages[kLookups], rows[kLookups];
     if constexpr (V::kPaged) {
 #pragma unroll

@@ -1,11 +1,11 @@
-// The query heads that share a head of keys, as the rows of a tile of the design wgmma of
+// How the rows of a tile stand for the query heads that share a KV head, in the design wgmma of
 // attention.prefill and attention.varlen. Without PACK_GQA the rows of a tile are queries of one
-// head. With it a tile has all heads of a group, query after query, so that few queries fill it and
-// each byte of K and V is read once for the group:
+// head. With PACK_GQA a tile has all heads of a group, query after query. So a few queries fill a
+// tile, and each byte of K and V is read once for the group:
 //
 //   row r of a tile:   query r / size, head r % size
 //
-// A tile has as many queries as fit with all their heads; the rows behind them are not used.
+// A tile has as many queries as fit with all their heads. The rows after them are not used.
 
 #pragma once
 

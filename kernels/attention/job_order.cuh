@@ -1,5 +1,6 @@
-// Which jobs a block of the designs wgmma has: its own place in the grid alone, or with a dynamic
-// order one after the other, as the blocks get done. A job is a block of rows of one head.
+// Which jobs a block of the designs wgmma computes. A job is a block of rows of one head. With
+// SCHEDULE::grid a block has one job, given by its place in the grid. With SCHEDULE::dynamic it
+// takes a further job whenever it has finished one.
 //
 //   int job = blockIdx.x;
 //   while (job < count) {
@@ -16,8 +17,8 @@
 
 enum class SCHEDULE { grid, dynamic };
 
-// One thread of a block calls it. In all, the counter is read once for each of the `count` jobs.
-// The last reader resets it.
+// One thread of a block calls it. In all, it is called once for each of the `count` jobs. The last
+// call resets the counter.
 __device__ __forceinline__ int next_job(mg::u32* counter, int count) {
   const int taken = static_cast<int>(atomicAdd(counter, 1u));
   if (taken == count - 1) *counter = 0;

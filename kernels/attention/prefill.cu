@@ -37,17 +37,17 @@
 //            The softmax is computed on the way: a row keeps its maximum and its sum so far, and O
 //            is rescaled if the maximum rises. So no row of p is ever stored.
 //            A warp owns 16 to 64 whole rows. S = Q K^T, the softmax and O += P V stay in its
-//            registers. The registers of S are already in the layout that P needs as an operand. A
-//            row's maximum and sum take two shuffles each, among four lanes.
+//            registers. The registers of S already have the layout that P needs as an operand. The
+//            maximum and the sum of a row take two shuffles each, among four lanes.
 //            scale and log2(e) are one factor. An exponential is then one fused multiply-add and
 //            one ex2.
-//            A tile that every row of a warp sees completely has no mask. A tile that no row of the
-//            block sees is not loaded, and a warp skips tiles that none of its rows sees.
-//            The blocks with the most keys start first, which evens out the end of the grid.
-// Traffic    It reads q once, and k and v once per head of a group and BLOCK_M queries. These reads
-//            meet in L2, where the blocks of a head run side by side. It writes o.
-//            2 * (head_dim + value_dim) * (queries * heads + keys * kv_heads) bytes must move,
-//            which takes 4 % of the time at 4096 tokens.
+//            A warp does not mask a tile that all its rows see completely. A tile that no row of
+//            the block sees is not loaded, and a warp skips tiles that none of its rows sees. The
+//            blocks with the most keys start first, which evens out the end of the grid.
+// Traffic    It reads q once, and k and v once per BLOCK_M queries of each head of a group. L2
+//            serves the repeated reads, because the blocks of a head run side by side. It writes o.
+//            At least 2 * (head_dim + value_dim) * (queries * heads + keys * kv_heads) bytes must
+//            move, which takes 4 % of the time at 4096 tokens.
 // Work       2 * queries * keys * (head_dim + value_dim) flops per head, half of it if causal. The
 //            kernel is bound by the tensor cores: mma.sync does 2490 flops per SM and clock, which
 //            is 652 TFLOP/s on an H200 at 1980 MHz and 72 % of its wgmma.
@@ -55,7 +55,7 @@
 //              exponentials (16 per SM and clock): 0.62 at head_dim 64, 0.31 at 128, 0.16 at 256
 //              shared memory (128 bytes per clock) for K, V, Q and the copies: 1.3 with 16 rows per
 //              warp, 0.9 with 32, 0.7 with 48, and 0.15 less if Q is in registers
-//            Several blocks on an SM hide some of each other's softmax, not all of it:
+//            Several blocks on an SM hide some of each other's softmax, but not all of it:
 //            FlashAttention-2 gets 51 % of the 652 TFLOP/s.
 //            Expected on an H200: full attention 330 to 400 TFLOP/s at head_dim 128, 300 to 360 at
 //            64, 290 to 340 at 256. Causal is 5 to 10 % less at 4096 tokens and 20 % less at 1024.
@@ -71,14 +71,14 @@
 //            Q_IN_REGS   Q stays in registers instead of being read for every tile.
 //            OVERLAP     Q K^T of the next tile is computed among the exponentials of this one.
 //            ROW_SUM     alu adds the rounded P. mma multiplies P by a column of ones beside V.
-//            RESCALE     always: O follows each new maximum. seldom: O follows only a maximum that
-//                        is 2^8 above the one that it is relative to.
+//            RESCALE     always: O is rescaled for each new maximum. seldom: O is rescaled only
+//                        when exponentials would otherwise exceed 2^8.
 //            BLOCKS_PER_SM   The blocks that the compiler leaves registers for.
 //            HEADS_AT_ONCE   The heads (times batch) whose longest blocks start together.
 // Numerics   Products are exact. Sums, softmax and O are fp32. P is rounded to T, and row sums add
-//            the rounded P, so that V of ones gives exactly 1. lse has its own sum of P before it
-//            is rounded. o is rounded once. With RESCALE seldom P grows up to 2^8. The parameters
-//            fix the order of all sums.
+//            the rounded P, so that V of ones gives exactly 1. For lse a second sum adds P before
+//            rounding. o is rounded once. With RESCALE seldom P grows up to 2^8. The parameters fix
+//            the order of all sums.
 
 #include <mg/attention_rows.cuh>
 #include <mg/cache_hint.cuh>
@@ -122,8 +122,8 @@ __device__ __forceinline__ void attend(const Sequence<typename V::T>& at, int fi
   T* const q_rows = q_tile + own_rows * V::kHeadDim;
   mg::AttentionRows<V> rows(scaling, q_rows);
   const int row0 = first_row + own_rows;
-  // The key of the same position as the warp's first row, and that of its last row. These two bound
-  // the keys that all of its rows see, or any of them.
+  // The keys at the positions of the warp's first and last row. They tell which tiles all of its
+  // rows see, and which tiles none of them sees.
   const int first_own = row0 + tiles.diagonal;
   const int last_own = minimum(row0 + V::kWarpRows, at.rows) - 1 + tiles.diagonal;
   typename mg::AttentionRows<V>::Scores scores;
@@ -210,7 +210,7 @@ __device__ __forceinline__ void attend(const Sequence<typename V::T>& at, int fi
     int slot = 0;
     for (int tile = 0; tile < tiles.count; ++tile) {
       copies.template wait<kStages - 2>();
-      __syncthreads();  // This tile has arrived, and the place of the tile before is free.
+      __syncthreads();  // This tile has arrived, and the place of the previous one is free.
       const int free_slot = slot == 0 ? kStages - 1 : slot - 1;
       load_k(tile + kStages - 1, k_slot(free_slot));
       load_v(tile + kStages - 1, v_slot(free_slot));

@@ -51,7 +51,7 @@ struct PrefillJobs {
 };
 
 // The blocks of rows of attention.varlen. There are blocks for max_q rows per sequence. If a
-// sequence is longer, its blocks take further rows: in each turn they move on by these.
+// sequence is longer, its blocks take further rows, one turn after the other.
 template <class V, int HEADS_AT_ONCE>
 struct VarlenJobs {
   using T = typename V::T;

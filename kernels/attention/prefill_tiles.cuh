@@ -27,7 +27,7 @@ struct RowCopies {
   static constexpr int kAtOnce = kThreads / kAcross;
   static constexpr int kPiecesPerRow = kColumns / 8 / kAcross;  // of a thread
 
-  // The pieces of a thread in a tile of so many rows.
+  // The pieces that a thread copies of a tile of kRows rows.
   template <int kRows>
   static constexpr int kPerThread = kPiecesPerRow*((kRows + kAtOnce - 1) / kAtOnce);
 };

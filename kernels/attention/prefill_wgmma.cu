@@ -1,22 +1,23 @@
 // The design wgmma of attention.prefill and attention.varlen, for GPUs of compute capability 9.0.
 // prefill.cu has the formulas, the flags and the plain version.
 //
-// Algorithm  FlashAttention-3 (Shah and others, 2024). A block has one producing warpgroup and
-//            CONSUMERS consuming ones. Each of these owns 64 queries of one head.
-//            One thread of the producer chooses the rows, and lets the copy engine bring Q and the
+// Algorithm  FlashAttention-3 (Shah and others, 2024). A block has one producer warpgroup and
+//            CONSUMERS consumer warpgroups. Each consumer owns 64 queries of one head.
+//            One thread of the producer chooses the rows. It lets the copy engine bring Q and the
 //            tiles of K and V, from the last keys to the first, into rings of STAGES tiles. It
-//            waits for nobody but the consumers that read a slot.
+//            waits only for the consumers to free a slot.
 //            A consumer issues S = Q K^T of the next tile and O += P V of this tile, and computes
 //            the softmax of the next tile while O += P V runs. Q, K and V are read from shared
-//            memory; P stays in registers, because two accumulators are a word of an operand.
+//            memory. P stays in registers, because two neighbouring accumulators, rounded, are one
+//            word of an operand.
 //            With PINGPONG the consumers take turns in issuing, so that the softmax of one runs
 //            during the products of the other.
-//            Tiles that every row of a warpgroup sees have no mask: the loop has three parts.
-//            The softmax, scale and log2(e), and which tiles are loaded are those of prefill.cu. O
-//            follows a maximum only if it rises by more than 2^8.
+//            Tiles that every row of a warpgroup sees are not masked: the loop has three parts. The
+//            softmax, the factor scale * log2(e) and the choice of tiles are as in prefill.cu. O is
+//            rescaled only when exponentials would otherwise exceed 2^8.
 //            In a packed batch the last tile of V can reach into the next sequence. P is 0 there,
 //            but 0 * NaN is NaN, so the consumers overwrite these rows with zeros.
-// Traffic    As prefill.cu, with 64 * CONSUMERS queries per read of K and V.
+// Traffic    As in prefill.cu, with 64 * CONSUMERS queries per read of K and V.
 // Work       2 * queries * keys * (head_dim + value_dim) flops per head, half of it if causal.
 //            wgmma does 4096 flops per SM and clock, about 800 TFLOP/s at the clocks that an
 //            H200's power allows. Other work of a tile, as a share of the time of its products:
@@ -24,23 +25,23 @@
 //              the other instructions of the softmax, about six per score: 0.75, 0.38, 0.19
 //            Expected on an H200 at 4,096 tokens, full: 480 TFLOP/s at head_dim 64, 600 to 660 at
 //            128, 600 to 680 at 256; causal 10 to 15 % less.
-// Tunables   CONSUMERS   The consuming warpgroups. Three share one read of K and V, but their
+// Tunables   CONSUMERS   The consumer warpgroups. Three share one read of K and V, but their
 //                        threads have 160 registers instead of 232.
 //            BLOCK_N     The keys of a tile.
 //            STAGES      The tiles of K, and of V, in shared memory.
 //            Q_STAGES    The tiles of Q in shared memory. With two, Q of the next rows arrives
-//                        while these are computed, which matters to short sequences.
+//                        while these are computed, which matters for short sequences.
 //            PINGPONG    The consumers take turns in issuing products.
 //            SCHEDULE    grid: a block has 64 * CONSUMERS rows. dynamic: there is one block per SM,
-//                        which takes the next rows from a counter in global memory. The copies
-//                        for these begin before the rows before them are done.
+//                        which takes the next rows from a counter in global memory. The copies for
+//                        the next rows begin before the previous rows are done.
 //            HEADS_AT_ONCE   As in prefill.cu.
-//            EXP_POLY    So many of 8 exponentials are polynomials instead of instructions of the
-//                        special function unit, which is as busy as the tensor cores at
-//                        head_dim 64.
-//            PACK_GQA    The rows of a tile are the query heads that share a head of keys, query
-//                        after query (head_group.cuh). So a few queries fill a tile, and K and V
-//                        are read once for the group.
+//            EXP_POLY    How many of 8 exponentials are computed by polynomials instead of the
+//                        special function unit, which is as busy as the tensor cores at head_dim
+//                        64.
+//            PACK_GQA    The rows of a tile are the query heads that share a KV head, query after
+//                        query (head_group.cuh). So a few queries fill a tile, and K and V are read
+//                        once for the group.
 // Numerics   Products are exact. Sums, softmax and O are fp32. P is rounded to T. The row sums, for
 //            o and lse, add P before it is rounded. o is rounded once. The parameters fix the order
 //            of all sums. A polynomial has a relative error of at most 7.6e-5.
@@ -51,7 +52,7 @@
 #include "prefill_jobs.cuh"
 #include "prefill_wgmma.cuh"
 
-// The producing thread.
+// The producer thread.
 template <class V>
 class Producer {
  public:
@@ -70,7 +71,7 @@ class Producer {
         v_(memory.v_ring()),
         group_(group) {}
 
-  // Brings Q, and the tiles of K and V in the order of their use.
+  // Copies Q, and the tiles of K and V in the order of their use.
   __device__ __forceinline__ void bring(const Job<T>& job) {
     const Tiles<V> tiles(job.rows, job.keys, job.first_row, window_, group_.queries());
     if (tiles.count > 0) bring_k(job, tiles.key(0));
@@ -93,7 +94,7 @@ class Producer {
     if (tiles.count > 0) bring_v(job, tiles.key(tiles.count - 1));
   }
 
-  // Says that there are no more jobs.
+  // Tells the consumers that there are no more jobs.
   __device__ __forceinline__ void end() {
     q_.wait_until_empty();
     memory_.jobs[q_.slot()].rows = 0;
@@ -134,8 +135,8 @@ class Producer {
   typename V::Group group_;
 };
 
-// Overwrites the rows of a tile of V that lie past the end of the keys. Every warpgroup does it for
-// itself: all write the same zeros, so they need not wait for each other.
+// Overwrites the rows of a tile of V that lie past the end of the keys. Every warpgroup does this
+// for itself: all write the same zeros, so they need not wait for each other.
 template <class V>
 __device__ __forceinline__ void clear_tail(typename V::T* tile, int first_row) {
   if (first_row >= V::kKeys) return;
@@ -149,7 +150,7 @@ __device__ __forceinline__ void clear_tail(typename V::T* tile, int first_row) {
   mg::sync_group<128>();
 }
 
-// A consuming warpgroup. All its threads call run().
+// A consumer warpgroup. All its threads call run().
 template <class V>
 class Consumer {
  public:
@@ -160,7 +161,7 @@ class Consumer {
       : memory_(memory),
         window_(scaling.window),
         number_(number),
-        turns_(number == 0 ? 1u : 0u),  // The first one begins.
+        turns_(number == 0 ? 1u : 0u),  // The first warpgroup begins.
         q_(memory.q_ring()),
         k_(memory.k_ring()),
         v_(memory.v_ring()),
@@ -228,7 +229,7 @@ class Consumer {
     return is_hidden;
   }
 
-  // The scores and the softmax of a tile, and the products of P and V of the tile before it.
+  // Computes the scores and the softmax of a tile, and P V of the tile before it.
   template <bool kMasked>
   __device__ __forceinline__ void follow(const Job<T>& job, int key, int first_own) {
     k_.wait_until_full();
@@ -260,9 +261,9 @@ class Consumer {
   typename V::Group group_;
 };
 
-// Runs the jobs of a block. jobs.at(block, turn, job) makes a job, or says that this block of rows
-// has no more. jobs.group are the heads of a tile. There are `blocks` blocks of rows, and `counter`
-// is 0 before and after a launch.
+// Runs the jobs of a block. jobs.at(block, turn, job) makes a job, or returns false if this block
+// of rows has no more jobs. jobs.group is the group of heads of a tile. There are `blocks` blocks
+// of rows. `counter` is 0 before and after a launch.
 template <class V, SCHEDULE kSchedule, class Jobs>
 __device__ __forceinline__ void run(const Jobs& jobs, int blocks, mg::u32* counter,
                                     const Scaling& scaling, const mg::TensorMap& q_map,

@@ -31,7 +31,7 @@ struct WgmmaVariant {
   static constexpr int kRows = 64 * CONSUMERS, kKeys = BLOCK_N;
   static constexpr bool kPingpong = PINGPONG;
   static constexpr bool kCausal = CAUSAL, kWindowed = WINDOWED, kCapped = CAPPED, kLse = LSE;
-  static constexpr bool kPacked = PACKED;  // other sequences lie before and behind the keys
+  static constexpr bool kPacked = PACKED;  // other sequences lie before and after the keys
   static constexpr bool kPacksHeads = PACK_GQA;
   static_assert(CONSUMERS >= 1 && CONSUMERS <= 3 && BLOCK_N % 16 == 0, "whole fragments");
 
@@ -47,13 +47,14 @@ struct WgmmaVariant {
   static_assert(Q::kBytes % 1024 == 0 && K::kBytes % 1024 == 0 && Values::kBytes % 1024 == 0,
                 "tiles follow each other");
 
-  // The registers that a warpgroup leaves and takes. With one consumer there are enough for all.
+  // The registers per thread: the producer gives up registers, the consumers take them. With one
+  // consumer there are enough for all.
   static constexpr int kProducerRegisters = CONSUMERS == 3 ? 32 : 40;
   static constexpr int kConsumerRegisters = CONSUMERS == 3 ? 160 : 232;
 };
 
-// The rows of one head that a block computes, or the queries of a group of heads, which begins with
-// this head. No rows: there are no more jobs.
+// The rows that a block computes, of one head or of a group of heads that begins with `head`. If
+// there are no rows, there are no more jobs.
 template <class T>
 struct Job {
   int first_row, rows, keys;
@@ -73,7 +74,7 @@ struct Memory {
   T* q;          // kQStages tiles
   T* k;          // kStages tiles
   T* v;          // likewise
-  Job<T>* jobs;  // each arrives with its q, and is free again with it
+  Job<T>* jobs;  // each is written and freed together with its q
   mg::CopyBarrier* barriers;
 
   __device__ __forceinline__ Memory(Job<T>* jobs, mg::CopyBarrier* barriers)
@@ -89,7 +90,7 @@ struct Memory {
     return v + slot * (V::Values::kBytes / 2);
   }
 
-  // The barriers `full` of all rings come first, those `empty` second.
+  // The `full` barriers of all rings come first, then the `empty` ones.
   __device__ __forceinline__ mg::CopyRing<V::kQStages> q_ring() const {
     return ring<V::kQStages>(0);
   }
@@ -121,7 +122,7 @@ struct Memory {
   }
 };
 
-// The 64 rows of a consuming warpgroup. The scores, P and O are in its registers, as <mg/wgmma.cuh>
+// The 64 rows of a consumer warpgroup. The scores, P and O are in its registers, as <mg/wgmma.cuh>
 // lays out accumulators: a thread has two rows. All threads of the warpgroup call every function.
 template <class V>
 class WarpgroupRows {
@@ -140,7 +141,7 @@ class WarpgroupRows {
     }
   }
 
-  // The query of row 0 of the 64 in the tile, and how many queries later another of them is.
+  // The query of row 0 of the 64 in the tile, and how many queries after it that of `row` comes.
   __device__ __forceinline__ int first_query() const { return group_.query(first_row_); }
   __device__ __forceinline__ int queries_to(int row) const {
     return V::kPacksHeads ? group_.query(first_row_ + row) - first_query() : row;
@@ -156,7 +157,7 @@ class WarpgroupRows {
     }
   }
 
-  // Each issues one group of products.
+  // Each of these functions issues one group of products.
   __device__ __forceinline__ void issue_scores(const T* q, const T* k) {
     mg::wgmma_fence(s_);
 #pragma unroll
@@ -183,8 +184,8 @@ class WarpgroupRows {
   }
   __device__ __forceinline__ void wait_for_output() { mg::wgmma_wait<0>(o_); }
 
-  // Turns the scores into exponentials, and adds these to the sums. What O needs for that is left
-  // for rescale(), because a product may be writing O.
+  // Turns the scores into exponentials, and adds these to the sums. rescale() rescales O later,
+  // because a product may still be writing O.
   template <bool kMasked>
   __device__ __forceinline__ void softmax(int own_key, int key0, int keys) {
     cap();
@@ -218,7 +219,7 @@ class WarpgroupRows {
     }
   }
 
-  // Rounds the exponentials to P, which must not be in use any more.
+  // Rounds the exponentials to P. No product may read P any more.
   __device__ __forceinline__ void pack() {
 #pragma unroll
     for (int i = 0; i < V::kKeys / 4; ++i) p_[i] = mg::pack<T>(s_[2 * i], s_[2 * i + 1]);
@@ -249,12 +250,12 @@ class WarpgroupRows {
     }
   }
 
-  // The queries that a row of the tile can have end here. A row that is not used has none.
+  // The end of the queries that a row of the tile can have. It is 0 for a row that is not used.
   __device__ __forceinline__ int end_of(const Job<T>& job, int row) const {
     return group_.uses(row) ? job.rows : 0;
   }
 
-  // The row of this thread among the 64.
+  // One of this thread's two rows among the 64.
   __device__ __forceinline__ static int own_row(int r) {
     return static_cast<int>(threadIdx.x / 32u % 4u * 16u + threadIdx.x % 32u / 4u) + 8 * r;
   }
@@ -264,12 +265,12 @@ class WarpgroupRows {
     return highest * factor_ > max_[r] * factor_ + mg::kLazyRescaleBits;
   }
 
-  // What exponents are relative to. A row that has seen no key has the base 0.
+  // The number that exponents are relative to. A row that has seen no key has the base 0.
   __device__ __forceinline__ float base(int r) const {
     return max_[r] == -mg::infinity() ? 0.0f : max_[r] * factor_;
   }
 
-  // As mg::AttentionRows does it. The capped logits are exponents of 2.
+  // Applies the softcap, as mg::AttentionRows does. The capped logits are exponents of 2.
   __device__ __forceinline__ void cap() {
     if constexpr (V::kCapped) {
       const float inner = 2.0f * mg::kLog2E * scaling_.scale / scaling_.softcap;
@@ -310,8 +311,8 @@ class WarpgroupRows {
   mg::u32 p_[V::kKeys / 4];  // exponentials as T: four words per 16 keys
   float o_[V::kValueDim / 2];
   float max_[2], sum_[2];  // sums over this lane's keys
-  float shrink_[2];        // what O must be multiplied by, if rises_
+  float shrink_[2];        // the factors for O, if rises_
   bool rises_ = false;     // the same in all lanes of a warp
   typename V::Group group_;
-  int queries_after_first_[2];  // queries_to() this thread's rows; only if they pack heads
+  int queries_after_first_[2];  // queries_to() of this thread's rows, with kPacksHeads
 };

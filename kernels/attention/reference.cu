@@ -1,6 +1,7 @@
 // The references of attention's operators: the formulas in fp64, with one thread per query and
-// head. Beside them are the baselines, which do the same mathematics in low precision and by whose
-// errors variants are judged, and the kernels that fill lengths, page tables and caches.
+// head. Beside them are the baselines, which do the same mathematics in low precision, and the
+// kernels that fill lengths, page tables and caches. The errors of a variant are judged by those of
+// a baseline.
 //
 // Algorithm  A thread walks over the keys that its query sees, 16 at a time. It keeps the largest
 //            logit so far, the sum of exponentials and, in place of its output, the sum of rows of
@@ -235,13 +236,13 @@ __global__ void attention_varlen_low_precision(const T* q, const T* k, const T* 
 
 // The start of a sequence, if sequences of 0 to `longest` tokens have `tokens` tokens in all. One
 // in eight is empty, one in eight has any length up to the longest, and the others have up to twice
-// the mean of the tokens that are left. The seed has no part in it: if there are as many queries as
-// keys, both are cut into the same sequences.
+// the mean of the tokens that are left. The result does not depend on the seed: if there are as
+// many queries as keys, both are cut into the same sequences.
 __device__ inline int start_of_sequence(mg::i64 sequence, mg::i64 sequences, mg::i64 tokens,
                                         mg::i64 longest) {
   mg::i64 left = tokens;
   for (mg::i64 s = 0; s < sequence; ++s) {
-    const mg::i64 later = (sequences - s - 1) * longest;  // room in the sequences behind this one
+    const mg::i64 later = (sequences - s - 1) * longest;  // room in the sequences after this one
     const mg::i64 min_length = left > later ? left - later : 0;
     mg::u64 hash = static_cast<mg::u64>(s + 1) * 0x9e3779b97f4a7c15ull;
     hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9ull;
@@ -352,7 +353,7 @@ __global__ void fill_kv_lens(T* out, unsigned long long, Problem problem) {
   for_each(problem.batch, [&](mg::i64 b) { out[b] = static_cast<T>(length_of_cache(b, problem)); });
 }
 
-// The entries behind a sequence's last page name no page.
+// The entries after a sequence's last page name no page.
 template <typename T, class Problem>
 __global__ void fill_block_table(T* out, unsigned long long, Problem problem) {
   const PageTable<Problem> table{problem};
@@ -363,7 +364,7 @@ __global__ void fill_block_table(T* out, unsigned long long, Problem problem) {
   });
 }
 
-// Normal values in the rows of sequences. NaN behind a sequence's length and in unused pages.
+// Normal values in the rows of sequences, and NaN past a sequence's length and in unused pages.
 template <typename T, class Problem>
 __global__ void fill_cache(T* out, unsigned long long seed, Problem problem) {
   const PageTable<Problem> table{problem};

@@ -2,7 +2,7 @@
 // device.
 //
 //   compare_with_reference   sums of (output - reference)^2 and reference^2, the largest difference
-//   fingerprint              one number for all bits of a memory; equal memory has equal numbers
+//   fingerprint              one number for all bits of a memory; equal bits give equal numbers
 //   changed_bands            how many bytes of guard bands do not have their pattern
 //
 // Algorithm  Threads stride over the grid. The first thread of a block adds up what its threads
@@ -12,13 +12,13 @@
 //            block. fingerprint reads count * 8 bytes and writes 8 bytes per block. Each thread
 //            has four loads under way: with one, they would wait for memory most of the time.
 // Numerics   fp64. The fingerprint is a sum of 64-bit hashes of (place, word), modulo 2^64.
-//            Different memory has the same fingerprint with a probability of 2^-64.
+//            Different bits have the same fingerprint with a probability of 2^-64.
 
 #include <mg/shared.cuh>
 #include <mg/types.cuh>
 #include <mg/vec.cuh>
 
-constexpr int kThreads = 256;  // every launch has so many threads per block
+constexpr int kThreads = 256;  // the threads per block of every launch
 
 template <typename T>
 __device__ double as_double(T value) {
@@ -29,8 +29,8 @@ __device__ inline double as_double(__nv_bfloat16 value) { return mg::to_float(va
 
 __device__ inline bool is_finite(double value) { return value - value == 0.0; }
 
-// Sums over the elements that are finite on both sides. `finiteness` counts the elements whose two
-// sides differ in being finite, or in which infinity or NaN they are.
+// Sums over the elements that are finite on both sides. `finiteness` counts the elements of which
+// only one side is finite, or whose sides are two different ones of +Inf, -Inf and NaN.
 struct Differences {
   double squared_difference, squared_reference, worst;
   mg::i64 compared, finiteness;
@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(kThreads)
   const mg::i64 threads = mg::i64{gridDim.x} * kThreads;
   const mg::i64 first = mg::i64{blockIdx.x} * kThreads + threadIdx.x;
   Differences sum = {};
-  if (samples == rows) {  // without the divisions, which take longer than the memory
+  if (samples == rows) {  // avoids divisions, which take longer than the memory
 #pragma unroll 4
     for (mg::i64 i = first; i < rows * columns; i += threads) {
       add(sum, as_double(output[i]), reference[i]);
@@ -94,7 +94,7 @@ __device__ inline mg::u64 hash64(mg::u64 value) {
   return value ^ (value >> 31);
 }
 
-// The sum over a block, which its first thread writes. All threads call it.
+// Writes the sum over a block; its first thread does it. All threads call this function.
 __device__ inline void write_sum(unsigned long long* blocks, mg::u64 sum) {
   MG_SHARED(mg::u64, found, [kThreads]);
   found[threadIdx.x] = sum;
@@ -104,7 +104,7 @@ __device__ inline void write_sum(unsigned long long* blocks, mg::u64 sum) {
   blocks[blockIdx.x] = sum;
 }
 
-// Of `count` words and the `tail` bytes behind them, fewer than a word.
+// The fingerprint of `count` words and of the `tail` bytes after them, fewer than a word.
 __global__ void __launch_bounds__(kThreads)
     fingerprint(unsigned long long* blocks, const unsigned long long* words, long long count,
                 long long tail) {
@@ -124,7 +124,7 @@ __global__ void __launch_bounds__(kThreads)
   write_sum(blocks, sum);
 }
 
-// The bytes of a guard band, which alternate: even and odd places count from the begin of the
+// The bytes of a guard band, which alternate. Even and odd places count from the start of the
 // memory that the band belongs to (tensors/guarded_buffer.h).
 struct Band {
   const unsigned char* memory;

@@ -6,8 +6,9 @@
 //            them before its first store. Blocks stride over the tiles, so any grid copies
 //            everything.
 // Traffic    It reads and writes vectors * 16 bytes, once each.
-// Tunables   TILE       The accesses of a thread in flight. More hide latency but cost registers.
-//            STREAMING  The stores leave the caches first.
+// Tunables   TILE       The accesses that a thread has in flight. More hide latency but cost
+//                       registers.
+//            STREAMING  The stored data leaves the caches first.
 // Numerics   Bits are copied, never interpreted as numbers.
 
 #include <mg/types.cuh>

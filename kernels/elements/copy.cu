@@ -9,12 +9,12 @@
 //     if (i < count) y[i] = x[i];
 //   }
 //
-// Algorithm  The same with VEC elements per thread.
+// Algorithm  The plain version with VEC elements per thread.
 // Traffic    reads count elements of X and writes as many of Y
 // Work       a conversion per element
 // Tunables   THREADS    More threads make fewer blocks.
 //            VEC        The elements of a thread, in accesses of at most 16 bytes.
-//            PDL        The grid starts while the grid before it ends.
+//            PDL        The grid starts while the previous grid ends.
 // Numerics   A value is rounded once, to the nearest one of Y.
 
 #include <mg/convert.cuh>

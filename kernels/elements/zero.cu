@@ -1,4 +1,4 @@
-// elements.zero: zeros.
+// elements.zero: fills a tensor with zeros.
 //
 //   y[i] = 0
 //
@@ -9,7 +9,7 @@
 // Work       none
 // Tunables   THREADS    More threads make fewer blocks.
 //            VEC        The elements of a thread, in accesses of at most 16 bytes.
-//            PDL        The grid starts while the grid before it ends.
+//            PDL        The grid starts while the previous grid ends.
 // Numerics   exact
 
 #include <mg/convert.cuh>

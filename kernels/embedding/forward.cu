@@ -11,15 +11,15 @@
 //     if (c < columns) y[r * columns + c] = weight[tokens[r] * columns + c];
 //   }
 //
-// Algorithm  The same with VEC elements per thread. The token is in device memory, where the kernel
-//            before may have written it.
+// Algorithm  The plain version with VEC elements per thread. The token is in device memory, where
+//            the previous kernel may have written it.
 // Traffic    reads rows * columns elements of T (twice as many with a table), and writes as many of
 //            Y. For a single token of a model that is a few KiB: the time is that of two loads, one
 //            after the other.
 // Work       none, or an addition per element
 // Tunables   THREADS    More threads make fewer blocks.
 //            VEC        The elements of a thread, in accesses of at most 16 bytes.
-//            PDL        The grid starts while the grid before it ends.
+//            PDL        The grid starts while the previous grid ends.
 // Numerics   The sum is fp32 and rounded once. Without a table the values are exact, if Y holds
 //            them.
 

@@ -1,6 +1,6 @@
 // The reference of embedding.forward, and the kernels that fill tokens and positions.
 //
-// Algorithm  A thread per element.
+// Algorithm  One thread per element.
 // Traffic    reads and writes each element once.
 // Numerics   The sum is fp64, of the exact values in memory.
 

@@ -37,8 +37,8 @@
 //                               read more of shared memory.
 //            STAGES             More stages hide more of the latency of memory.
 //            GROUP_M            The rows of tiles that blocks of the same time work on (for L2).
-//            BLOCKS_PER_SM      The blocks that the compiler leaves registers for. One hides the
-//                               start and the end of the other.
+//            BLOCKS_PER_SM      The blocks that the compiler leaves registers for. Two blocks hide
+//                               each other's start and end.
 //            SPLIT_K            The blocks that share a tile, for problems with few tiles.
 // Numerics   Products are exact, and sums are fp32. Bias, activation and residual are fp32, and y
 //            is rounded once. The parameters fix the order of all sums. NaN and infinity in x or w

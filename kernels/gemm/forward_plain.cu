@@ -1,4 +1,4 @@
-// gemm.forward for GPUs without mma.sync for T (before sm_80), and the design that serves every
+// gemm.forward for GPUs without mma.sync for T (before sm_80). This design also serves every
 // problem on every GPU:
 //
 //   y[r, c] = activation(sum over i of x[r, i] * w[c, i] + bias[c]) + residual[r, c]

@@ -31,7 +31,7 @@
 //            WARPS   The warps of a block. They share a tile, so more warps need longer parts.
 //            STAGES  The steps in flight: WARPS * STAGES * 2 KB per block. An SM needs 40 KB.
 //            BLOCKS_PER_SM   More blocks hide the barriers and the start of each other.
-//            PDL     The grid starts while the grid before it ends, and brings its first weights
+//            PDL     The grid starts while the previous grid ends, and brings its first weights
 //                    into L2. Two blocks then need to fit on an SM: 113 KB of shared memory each.
 // Numerics   Products are exact, and sums are fp32. The warps and parts are added in a fixed order,
 //            so repetitions give the same bits. y is rounded once.

@@ -1,11 +1,11 @@
 // The design wgmma of gemm.forward, for GPUs of compute capability 9.0. forward_mma.cu has the
 // formula and the plain version.
 //
-// Algorithm  <mg/wgmma_gemm.cuh>: one warpgroup lets the copy engine bring x and w, CONSUMERS
-//            others multiply and write. Blocks stay and take tile after tile.
+// Algorithm  <mg/wgmma_gemm.cuh>: one warpgroup lets the copy engine bring x and w, and CONSUMERS
+//            others multiply and write. The blocks are persistent: each takes tile after tile.
 // Traffic    A tile reads 64 * CONSUMERS rows of x and BLOCK_N rows of w, mostly from L2. With
-//            CLUSTER two blocks share those of w. It writes y, 64 x 64 elements per copy, and
-//            columns that do not fill such a copy from registers.
+//            CLUSTER, two blocks share one read of the rows of w. The copy engine writes y, 64 x 64
+//            elements per copy. Columns that do not fill such a copy are written from registers.
 // Work       2 * m * n * k flops. wgmma does 4096 flops per SM and clock, about 800 TFLOP/s at the
 //            clocks that an H200's power allows. A tile also waits for its first slab and stages
 //            its results, about 1,000 clocks of 65,536 at k = 4096.
@@ -15,18 +15,20 @@
 //                        others may fill the waves of tiles better. The `let` of the operator file
 //                        estimates the time of each in clocks, and the ladder takes the best.
 //            BLOCK_K     The columns of a slab of x and w. A tile of 64 x 32 takes 320 clocks for a
-//                        slab of 64 columns and 440 for one of 128, most of them to wait.
+//                        slab of 64 columns and 440 for one of 128, and waits for most of this
+//                        time.
 //            STAGES      The slabs in shared memory.
 //            CLUSTER     The blocks that share one read of w.
 //            CLUSTER_K   The blocks that share the k of a tile, in one cluster with those of
-//                        CLUSTER. So few tiles can be larger, which takes fewer bytes per product.
-//                        The blocks exchange (CLUSTER_K - 1) / CLUSTER_K of the sums of a tile.
+//                        CLUSTER. So a problem with few tiles can have larger ones, which need
+//                        fewer bytes per product. The blocks exchange (CLUSTER_K - 1) / CLUSTER_K
+//                        of the sums of a tile.
 //            GROUP       The tiles of rows that are computed next to each other, for L2.
-//            STREAM_K    The blocks share the tiles of the last waves evenly, cut anywhere in k.
-//                        With fewer tiles than blocks they read other parts of x and w at one
-//                        time, so L2 gives an SM 44 bytes per clock instead of 60.
+//            STREAM_K    The blocks share the tiles of the last waves evenly, cut anywhere in k. If
+//                        there are fewer tiles than blocks, the blocks read different parts of x
+//                        and w at one time, so L2 gives an SM 44 bytes per clock instead of 60.
 //            Y_STAGES    The stages of 64 columns of y in shared memory.
-//            PDL         The grid is set up while the grid before it ends.
+//            PDL         The grid is set up while the previous grid ends.
 // Numerics   Products are exact, and sums are fp32. Bias, activation and residual are fp32, and y
 //            is rounded once. The parameters fix the order of all sums.
 

@@ -12,9 +12,9 @@
 //            CONSUMERS bytes: 16 KB for 16 rows and CONSUMERS = 2, where a block reads 508 KB of 64
 //            MiB of weights on an H200.
 // Work       2 * ROWS * n * k flops. A slab of 64 x 64 weights takes about 430 clocks to arrive at
-//            an SM of an H200, and about 150 to wait for, multiply and release. Expected on an
-//            H200: 4,100 GB/s of weights and more from 64 MiB on. Without PDL the beginning and
-//            the end of a grid take about 4 us in which memory is idle.
+//            an SM of an H200, and about 150 to wait for, multiply and release. Expected on an H200
+//            from 64 MiB of weights on: at least 4,100 GB/s of weights. Without PDL the beginning
+//            and the end of a grid take about 4 us in which memory is idle.
 // Tunables   ROWS        The rows of x that are computed: m rounded up to a multiple of 16.
 //            CONSUMERS   The rows of w in a tile, 64 for each. More rows read x less often; fewer
 //                        rows have fewer sums to add up.
@@ -22,13 +22,14 @@
 //                        rows, 128 columns are read 1 to 3 % faster than 64. Shorter ones leave
 //                        less of the ring unused.
 //            RING        The KiB of the ring, which are also the bytes in flight of a block.
-//            WHOLE       Equal tiles that no two blocks share: no sums are exchanged, 1 us less at
-//                        the end. Its tiles have at least 6 * ROWS rows, because each slab also
-//                        brings ROWS rows of x. Fewer rows of w per block are cut along k better.
+//            WHOLE       The tiles are equal, and no two blocks share one. So no sums are
+//                        exchanged, which saves 1 us at the end. The tiles have at least 6 * ROWS
+//                        rows, because each slab also brings ROWS rows of x. If a block would have
+//                        fewer rows of w, it is better to cut along k.
 //            BLOCKS_PER_SM  Two blocks hide each other's barriers.
-//            PDL         The grid starts while the grid before it ends, and brings its first
-//                        weights into L2. Two grids fit into an SM at a time if RING is at most
-//                        108.
+//            PDL         The grid starts while the previous grid ends, and brings its first
+//                        weights into L2. Blocks of both grids fit on an SM together if RING is at
+//                        most 108.
 // Numerics   Products are exact, and sums are fp32. Bias, activation and residual are fp32, and y
 //            is rounded once. The parameters and the number of SMs fix the order of all sums.
 

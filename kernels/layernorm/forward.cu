@@ -3,18 +3,17 @@
 // The plain version is this kernel with one thread per row.
 //
 // Algorithm  A block takes a row. It reads the row three times: for the mean, for the squared
-//            distances from the mean, and to write it. The second and the third time the row is in
-//            the caches. linear.decode and linear.qkv have this norm built in; this kernel is for
-//            rows whose normalized form is needed by itself.
+//            distances from the mean, and to write the result. The second and the third time the
+//            row is in the caches. linear.decode and linear.qkv have this norm built in; this
+//            kernel is for rows whose normalized form is needed by itself.
 // Traffic    reads rows * columns elements of T from memory and writes as many of Y.
 // Work       8 * rows * columns flops: bound by memory, or for few rows by the two sums, one after
 //            the other.
 // Tunables   THREADS    More threads have more loads in flight, and need more time for a sum.
 //            VEC        The elements of an access.
-//            PDL        The grid starts while the grid before it ends.
+//            PDL        The grid starts while the previous grid ends.
 // Numerics   Sums are fp32, in a fixed order. The variance is the mean of the squared distances
-// from
-//            the mean, so a large mean costs no digits. y is rounded once.
+//            from the mean, so a large mean costs no digits. y is rounded once.
 
 #include <mg/convert.cuh>
 #include <mg/grid_dependency.cuh>

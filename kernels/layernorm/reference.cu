@@ -1,6 +1,6 @@
 // The reference of layernorm.forward: the formula in fp64.
 //
-// Algorithm  A thread per row.
+// Algorithm  One thread per row.
 // Traffic    reads each row three times and writes it once.
 // Numerics   The inputs are the exact values in memory. The relative error is below
 //            columns * 2^-52.

@@ -6,7 +6,7 @@
 //   y[r, o] = activation(s[r, o] + bias[o]) + residual[r, o]
 //   y[r, o] = silu(gate[r, o]) * up[r, o] + residual[r, o]       silu_gate: s of two matrices
 //
-// The plain version: a warp per output. Its lanes walk over a row of w side by side.
+// The plain version: one warp per output. Its lanes walk over a row of w side by side.
 //
 //   __global__ void linear(const T* x, const T* w, T* y, int in, int out) {
 //     int o = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
@@ -17,42 +17,44 @@
 //     if (lane == 0) y[o] = sum;
 //   }
 //
-// Algorithm  The same, with many loads in flight: each lane has the vectors of several steps of
-//            ROWS_PER_WARP rows of w on their way, to registers (design stream) or to a ring in
-//            shared memory (design ring; both in row_stream.cuh). These loads start before the
-//            kernel waits for the one before it, because weights do not depend on it. The blocks
-//            stay: a warp takes output after output, and its loads go on from one to the next. x is
-//            normalized by each block itself and lies in shared memory in fp32 (input_rows.cuh).
+// Algorithm  The plain version with many loads in flight. Each lane has the vectors of several
+//            steps of ROWS_PER_WARP rows of w on their way, to registers (design stream) or to a
+//            ring in shared memory (design ring; both are in row_stream.cuh). These loads start
+//            before the kernel waits for the previous kernel, because weights do not depend on it.
+//            The blocks are persistent: a warp takes output after output, and its loads go on from
+//            one output to the next. Each block normalizes x itself and keeps it in shared memory
+//            in fp32 (input_rows.cuh).
 // Traffic    sizeof(T) * in * out bytes of weights (twice as many with silu_gate). All else is
 //            small: x and y, and x once per block from L2. A token of Llama-3.2-1B reads 2.47 GB in
 //            65 such launches, so no GPU with 4.3 TB/s takes less than 575 us for it.
 // Work       2 * rows flops per weight, and one conversion. At one row and 16 bits that is one flop
-//            per byte: bound by memory. An SM of an H200 gets about 18 bytes per cycle. These are 9
-//            conversions and 9 * rows fused multiply-adds, of 128 per cycle, so 8 rows take 63 % of
-//            them, and the reads of x from shared memory 32 * rows / ROWS_PER_WARP bytes per 16
-//            bytes of weights, of 128 bytes per cycle.
+//            per byte: the kernel is bound by memory. An SM of an H200 gets about 18 bytes of
+//            weights per cycle. These take 9 conversions and 9 * rows fused multiply-adds. The SM
+//            can do 128 of them per cycle, so 8 rows take 63 % of its rate. x is read from shared
+//            memory: 32 * rows / ROWS_PER_WARP bytes per 16 bytes of weights. The SM can read 128
+//            bytes per cycle.
 //            decode_mma.cu computes several rows of 16-bit weights on the tensor cores.
 // Tunables   THREADS        More threads have more loads in flight. With fewer, the blocks of the
 //                           next kernel find room earlier.
 //            ROWS_PER_WARP  The outputs of a warp at a time, which share the reads of x. More
-//                           outputs leave warps idle where `out` is small.
-//            VEC            The elements of a load. Everything but 1 needs rows that it divides.
-//            UNROLL, STAGES The steps in flight of each row of w. More of them take registers
+//                           outputs leave warps idle if `out` is small.
+//            VEC            The elements of a load. The length of a row must be a multiple of it.
+//            UNROLL, STAGES The steps in flight of each row of w. More steps need registers
 //                           (UNROLL, stream) or shared memory (STAGES, ring).
-//            PIECES, COPY   ring: lanes or the copy engine (bulk) fill it, with PIECES * 512 bytes
-//                           of a row at a time.
+//            PIECES, COPY   ring: either the lanes or the copy engine (bulk) fill the ring, with
+//                           PIECES * 512 bytes of a row at a time.
 //            TRIGGER        ring: the next grid may start with this one, or with its last loads.
 //            SPLIT          The warps that share a row of w. It is for long rows, and for an `out`
 //                           too small to keep all warps busy.
-//            BLOCKS_PER_SM  More blocks, each with an x of its own.
+//            BLOCKS_PER_SM  More blocks, each with its own copy of x.
 //            ROOM           2: half of the registers of an SM stay free, so that blocks of the next
 //                           grid start, and load their first weights, while this grid works.
 //            INPUT          shared: x in shared memory. direct: x from the caches, each time.
 //            CACHE          How long the caches keep weights.
-//            PDL            The grid starts while the grid before it ends, and loads its first
+//            PDL            The grid starts while the previous grid ends, and loads its first
 //                           weights.
 // Numerics   Products and sums are fp32, in a fixed order, and y is rounded once. Repeated runs
-//            give equal bits, and so does every grid.
+//            give equal bits, whatever the size of the grid.
 
 #include <mg/cache_hint.cuh>
 #include <mg/grid_dependency.cuh>

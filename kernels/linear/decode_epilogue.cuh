@@ -1,7 +1,7 @@
 // What the designs of linear.decode share: the rows of w of an output, and what follows the sums.
 //
-// Set 0 is the rows of w, or of the gates with silu_gate; set 1 is the rows of up.
-// begin() loads the bias and the residual of an output early, finish() gets its sums and writes it.
+// Set 0 is the rows of w, or with silu_gate the rows of the gates. Set 1 is the rows of up.
+// begin() loads the bias and the residual of an output early. finish() gets its sums and writes it.
 
 #pragma once
 

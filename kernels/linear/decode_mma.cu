@@ -13,24 +13,24 @@
 //     y[...] = sums;
 //   }
 //
-// Algorithm  The same, with the weights of many steps on their way to a ring in shared memory. The
-//            first of them start before the kernel waits for the one before it (row_tiles.cuh).
-//            Each block normalizes x itself and keeps it in shared memory. An x in fp32, or behind
-//            a norm, is cut into 2 or 3 elements of T that add up to it, which are rows of their
-//            own for the products (input_parts.cuh). So the result is as exact as that of
-//            decode.cu.
+// Algorithm  The plain version, with the weights of many steps on their way to a ring in shared
+//            memory. The first of these copies start before the kernel waits for the previous
+//            kernel (row_tiles.cuh). Each block normalizes x itself and keeps it in shared memory.
+//            If x is fp32 or comes from a norm, it is cut into 2 or 3 elements of T that add up to
+//            it. For the products these parts are separate rows (input_parts.cuh). So the result is
+//            as exact as that of decode.cu.
 // Traffic    That of decode.cu.
-// Work       2 * rows flops per weight are done as 16 * ceil(rows * PARTS / 8), and cost few
-//            instructions: 512 bytes of weights are a copy, a load from shared memory and a product
-//            for each 8 columns of x. An SM of an H200 gets 512 bytes of weights every 31 cycles,
-//            in which it can issue 124 instructions. README.md has the counts.
+// Work       The 2 * rows flops per weight become 16 * ceil(rows * PARTS / 8), and cost few
+//            instructions: 512 bytes of weights take a copy, a load from shared memory, and a
+//            product for each 8 columns of x. An SM of an H200 gets 512 bytes of weights every 31
+//            cycles, in which it can issue 124 instructions. README.md has the counts.
 // Tunables   THREADS, SPLIT, BLOCKS_PER_SM, TRIGGER and PDL are those of decode.cu.
-//            TILES   The tiles of 16 rows of w of a group of SPLIT warps at a time. They share the
-//                    reads of x. More of them leave warps idle where `out` is small.
+//            TILES   The tiles of 16 rows of w that a group of SPLIT warps computes at a time. They
+//                    share the reads of x. More tiles leave warps idle if `out` is small.
 //            STAGES  The steps of 64 columns in flight: TILES * 2 KB each, for every warp.
 //            INPUT   direct: x from the caches, each time, for rows that are too wide.
 // Numerics   Products are exact, and sums are fp32, in a fixed order (row_tiles.cuh). y is rounded
-//            once. Repeated runs give equal bits, and so does every grid.
+//            once. Repeated runs give equal bits, whatever the size of the grid.
 
 #include <mg/grid_dependency.cuh>
 #include <mg/types.cuh>

@@ -7,11 +7,11 @@
 //                                                  column 8 * tile + lane / 4 of the products
 //   y = sum_of_products * input.scale(row);
 //
-// One T would round an x in fp32, or behind a norm, to 8 or 11 bits. So x is the sum of kParts
-// elements of T: the first is x rounded to T, the next is what is left rounded to T, and so on.
-// Each part is a column of the products, and the sums of the parts are added up. Two parts of bf16
-// have 16 bits, three have all 24 of fp32, two of f16 have 22. An x that has the dtype T and no
-// norm needs one part. kSlots columns belong to a part: 2, 4 or 8, so that sums lie at fixed lanes.
+// A single T would round an x that is fp32 or comes from a norm to 8 or 11 bits. So x is the sum of
+// kParts elements of T: the first is x rounded to T, the next is what is left rounded to T, and so
+// on. Each part is a column of the products, and the sums of the parts are added up. Two parts of
+// bf16 have 16 bits, three have all 24 of fp32, two of f16 have 22. An x that has the dtype T and
+// no norm needs one part. A part has kSlots columns: 2, 4 or 8, so that sums lie at fixed lanes.
 // The columns of rows that do not exist repeat the last row; their sums are not used.
 //
 // shared    prepare() writes all parts to shared memory once per block, and zeros from the last
@@ -20,11 +20,11 @@
 // direct    words() loads x from the caches each time. This is for one part, and for rows that are
 //           too wide for shared memory.
 //
-// With bf16, an RMSNorm is a factor for the whole sum, as in input_rows.cuh. An x in f16 might
-// overflow then, and small ones lose digits, so with f16 the factor is multiplied before x is cut
-// into parts. That reads x twice.
+// With bf16, an RMSNorm is a factor for the whole sum, as in input_rows.cuh. With f16, large values
+// of x might overflow then, and small ones would lose digits. So with f16 x is multiplied by the
+// factor before it is cut into parts, which reads x twice.
 // Numerics  The sums of a norm are those of input_rows.cuh. An infinite x gives NaN if it has
-//           several parts, and so does one behind a norm that exceeds 65,504 if T is f16.
+//           several parts. If T is f16, an x that exceeds 65,504 after its norm gives NaN, too.
 
 #pragma once
 
@@ -40,7 +40,7 @@
 // The elements between two rows of parts in shared memory.
 __host__ __device__ constexpr int parts_pitch(int columns) { return (columns + 63) / 64 * 64 + 32; }
 
-// The dynamic shared memory behind the parts.
+// The dynamic shared memory after the parts.
 template <class S, int kParts>
 __device__ __forceinline__ unsigned char* behind_parts(int columns) {
   return mg::dynamic_shared<unsigned char>() +
@@ -120,9 +120,9 @@ class InputParts {
 
  private:
   static constexpr bool kScalesSums = S::kNorm == Norm::rms && mg::kIsBfloat16<T>;
-  static constexpr int kBytes = 256;  // loads of x in flight, of a thread
+  static constexpr int kBytes = 256;  // the bytes of x that a thread has in flight
 
-  // Several rows at once, so that their loads are in flight together.
+  // Normalizes several rows at once, so that their loads are in flight together.
   __device__ __forceinline__ void normalize() {
     float mean[kRows] = {}, squares[kRows] = {};
     const auto columns = static_cast<float>(source_.columns);

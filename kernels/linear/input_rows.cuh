@@ -12,9 +12,9 @@
 // direct    read() loads x from the caches and normalizes it, each time. This serves rows that are
 //           too wide for shared memory.
 //
-// An RMSNorm divides a whole row by one number. So read() returns x * weight, and scale() the
-// factor for the sums of products: the products need not wait for the sum of squares. A LayerNorm
-// subtracts the mean first, because sums of products that are large and cancel would lose digits.
+// An RMSNorm divides a whole row by one number. So read() returns x * weight, and scale() returns
+// the factor for the sums of products: the products need not wait for the sum of squares. A
+// LayerNorm subtracts the mean first, because large sums of products that cancel would lose digits.
 //
 // Numerics  The sums of a norm are fp32, in a fixed order: a thread adds up its elements of a row,
 //           then the lanes of a warp, then the warps. The variance is the mean of the squared
@@ -29,7 +29,7 @@
 
 #include "input_source.cuh"
 
-// The dynamic shared memory behind the rows.
+// The dynamic shared memory after the rows.
 template <class S>
 __device__ __forceinline__ unsigned char* behind_input(int columns) {
   return mg::dynamic_shared<unsigned char>() +
@@ -83,7 +83,7 @@ class InputRows {
     }
   }
 
-  // Row `row` is a constant where this is called in an unrolled loop.
+  // `row` is a constant if this is called in an unrolled loop.
   __device__ __forceinline__ float scale(int row) const {
     if constexpr (S::kNorm != Norm::rms) return 1.0f;
     float scale = scale_[0];

@@ -50,9 +50,9 @@ struct InputSource {
 template <class S>
 using NormWeights = mg::Pieces<typename S::T, S::kVec>;
 
-// Visits what a thread reads of x, with the weights of the norm if kLoadsWeights. Loads of about
-// kBytes are in flight: a row of 8,192 elements is 8 vectors for each of 128 threads, and one after
-// the other they would take as many latencies of L2, 5 us.
+// Visits the elements of x that a thread reads, with the weights of the norm if kLoadsWeights.
+// Loads of about kBytes are in flight. A row of 8,192 elements is 8 vectors for each of 128
+// threads: loaded one after the other they would take 8 latencies of L2, 5 us.
 template <class S, int kBytes, bool kLoadsWeights, class Visit>
 __device__ __forceinline__ void for_each_loaded(const InputSource<S>& source, const Visit& visit) {
   constexpr int kRows = S::kRows, kVec = S::kVec;

@@ -22,7 +22,7 @@
 //            weights are on their way.
 // Traffic    sizeof(T) * in * (heads + 2 * kv_heads) * head_dim bytes of weights. All else is
 //            small.
-// Work       2 * rows flops per weight, as in decode.cu; the rotation is nothing beside them.
+// Work       2 * rows flops per weight, as in decode.cu. The rotation takes hardly any time.
 // Tunables   Those of decode.cu. ROWS_PER_WARP counts pairs.
 // Numerics   Sums and the rotation are fp32, in a fixed order, and every result is rounded once.
 

@@ -1,8 +1,8 @@
-// What the designs of linear.qkv share: the rows of w of a pair, and the rotation and the append
-// behind the sums.
+// What the designs of linear.qkv share: the rows of w of a pair, and after the sums the rotation
+// and the append to the caches.
 //
 // Sets 0 and 1 are the rows of w of the two elements of a pair. begin() loads the bias and the
-// rotation of a pair early, finish() gets its sums, rotates them and writes them.
+// rotation of a pair early. finish() gets its sums, rotates them and writes them.
 
 #pragma once
 

@@ -4,8 +4,8 @@
 // Algorithm  That of decode_mma.cu. A tile of 16 rows of w is 8 pairs: a lane has the sums of both
 //            elements of a pair, which qkv_epilogue.cuh rotates and appends.
 // Traffic    That of qkv.cu.
-// Work       That of decode_mma.cu; the rotation is nothing beside it.
-// Tunables   Those of decode_mma.cu, but for INPUT: x is in shared memory.
+// Work       That of decode_mma.cu. The rotation takes hardly any time.
+// Tunables   Those of decode_mma.cu, except INPUT: x is in shared memory.
 // Numerics   Products are exact, sums and the rotation are fp32, in a fixed order (row_tiles.cuh),
 //            and every result is rounded once.
 

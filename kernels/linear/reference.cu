@@ -19,7 +19,7 @@ __device__ void for_each_of(mg::i64 count, const Visit& visit) {
   }
 }
 
-// A row of x behind its norm.
+// A row of x after its norm.
 template <class T, class X>
 struct NormedRow {
   const X* x;
@@ -81,7 +81,7 @@ __global__ void linear_decode_reference(const X* x, const T* norm_weight, const 
   });
 }
 
-// Positions that the caches have room for, but for that of the last of eight rows.
+// Positions that the caches have room for. Only that of the eighth row is past the end.
 template <typename T, class Problem>
 __global__ void fill_positions(T* out, unsigned long long seed, Problem problem) {
   for_each_of(problem.rows, [&](mg::i64 i) {

@@ -10,7 +10,7 @@
 // S::kSplit-th step of the rows of w. A step is 32 vectors, one for each lane.
 // The weights of S::kAhead steps are on their way, to registers or to a ring in shared memory. This
 // goes on from one turn to the next, so that the memory never waits for a sum. The weights do not
-// depend on the kernel before, so the first loads start before the wait for it.
+// depend on the previous kernel, so the first loads start before the wait for it.
 //
 // Weights have:
 //   const T* first_row(int set, int output)   the row of w of this set and output
@@ -158,8 +158,8 @@ class RingSteps {
   int slot_ = 0;
 };
 
-// The same ring, filled by the copy engine (sm_90). The loads of x do not queue up behind those of
-// the weights then, because the copy engine has a way to memory of its own.
+// The same ring, filled by the copy engine (sm_90). The copy engine has its own way to memory, so
+// the loads of x do not queue up behind those of the weights.
 template <class S>
 class BulkRingSteps {
   using T = typename S::T;
@@ -257,12 +257,12 @@ class RowStream {
   __device__ __forceinline__ RowStream(const Weights& weights, unsigned char* ring)
       : weights_(weights), next_(weights), held_(next_, ring) {}
 
-  // The row of x for which this thread finishes outputs. S::kRows or more: none.
+  // The row of x for which this thread finishes outputs. From S::kRows on there is no such row.
   __device__ __forceinline__ static int own_row() {
     return static_cast<int>(threadIdx.x) % 32 / S::kOutputs;
   }
 
-  // Every thread of the block calls it, after a barrier behind whatever `input` needs.
+  // Every thread of the block calls it, after a barrier that makes `input` ready.
   template <class Input, class Epilogue>
   __device__ __forceinline__ void run(const Input& input, const Epilogue& epilogue) {
     MG_SHARED(float, scratch, [2 * S::kWarps * S::kSets * S::kValues]);

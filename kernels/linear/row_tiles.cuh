@@ -11,12 +11,12 @@
 // computes S::kTiles such tiles at a time, and the groups of the grid take turns. Warp s of a group
 // takes every S::kSplit-th step of 64 columns.
 //
-// A lane holds rows lane / 4 and lane / 4 + 8 of a tile, and of them 8 consecutive elements in one
-// access of 16 bytes. mma.sync wants other elements there, but the order of the products of a sum
-// is free, as long as x has the same one: see <mg/gemm_stream.cuh>. Each lane copies exactly what
-// it reads, S::kStages steps ahead and on into the next turn, so no warp waits for another until
-// the sums of a turn are added up. Weights do not depend on the kernel before, so the first copies
-// start before the wait for it.
+// A lane holds rows lane / 4 and lane / 4 + 8 of a tile. It reads 8 consecutive elements of a row
+// in one access of 16 bytes. mma.sync wants other elements there, but the order of the products of
+// a sum is free, as long as x has the same one: see <mg/gemm_stream.cuh>. Each lane copies exactly
+// what it reads, S::kStages steps ahead and on into the next turn. So no warp waits for another
+// until the sums of a turn are added up. Weights do not depend on the previous kernel, so the first
+// copies start before the wait for it.
 //
 // Numerics  A step is summed up by the tensor cores, which do not round their sums to nearest. So
 //           only 4 products of mma.sync follow each other in a sum, and then it is added to the sum
@@ -42,7 +42,7 @@ struct TileShape {
   static constexpr int kStages = kStages_, kSplit = kSplit_;
   static constexpr bool kLetsNextStart = kPdl_ && kTrigger_ == TRIGGER::last_loads;
   static constexpr int kWarps = kThreads / 32, kGroups = kWarps / kSplit;
-  static constexpr int kRows = 2 * kTiles;              // of w, of a lane
+  static constexpr int kRows = 2 * kTiles;              // of w, per lane
   static constexpr int kOutputs = 16 * kTiles / kSets;  // of a group in a turn
   static constexpr int kStep = 64;                      // columns
   static constexpr int kCopies = 2 * kRows;             // of a lane in a step
@@ -62,7 +62,7 @@ class TileRing {
     part_ = warp % S::kSplit;
     const int rest = weights.columns - part_ * S::kStep;
     steps_ = rest > 0 ? (rest - 1) / (S::kStep * S::kSplit) + 1 : 0;
-    // The last turn is spread over the blocks.
+    // Neighbouring groups are in different blocks, so that the last turn is spread over the blocks.
     first_ = (warp / S::kSplit * static_cast<int>(gridDim.x) + static_cast<int>(blockIdx.x)) *
              S::kOutputs;
     turn_ = S::kGroups * static_cast<int>(gridDim.x) * S::kOutputs;
@@ -142,7 +142,7 @@ class RowTiles {
   using T = typename S::T;
   static constexpr int kSlots = Input::kSlots, kInputTiles = Input::kTiles;
   static constexpr int kSums = 16 * S::kTiles * kSlots;  // of a warp in a turn
-  // Outputs of a turn and rows of x that a lane finishes.
+  // A lane finishes kFinished of a turn's pairs of an output and a row of x.
   static constexpr int kLanes = 32 * S::kSplit, kValues = S::kOutputs * kSlots;
   static constexpr int kFinished = (kValues + kLanes - 1) / kLanes;
 
@@ -196,7 +196,8 @@ class RowTiles {
   }
 
  private:
-  // Calls visit(i, output) for what this lane finishes. The warps of a group share that.
+  // Calls visit(i, output) for each output that this lane finishes. The warps of a group share
+  // them.
   template <class Visit>
   __device__ __forceinline__ void for_each_own(const Visit& visit) const {
     const int lane = ring_.part() * 32 + static_cast<int>(threadIdx.x) % 32;

@@ -5,9 +5,9 @@
 //   next.visit([&](int set, int i, const T* vector) {...});
 //
 // visit() passes on the lane's vectors of the next step, if there are any more, and goes on to the
-// step behind it. row_stream.cuh says what sets, outputs, turns and steps are. Outputs that do not
-// exist have the weights of the last one. When a warp has visited all, it lets the next grid start,
-// if S::kLetsNextStart asks for it.
+// following step. row_stream.cuh says what sets, outputs, turns and steps are. Outputs that do not
+// exist have the weights of the last one. When a warp has visited all steps, it lets the next grid
+// start, if S::kLetsNextStart is set.
 
 #pragma once
 
@@ -24,7 +24,7 @@ class WeightCursor {
         steps_((weights.columns + S::kStep * S::kSplit * S::kRound - 1) /
                (S::kStep * S::kSplit * S::kRound) * S::kRound) {
     const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
-    // The last turn is spread over the blocks.
+    // Neighbouring groups are in different blocks, so that the last turn is spread over the blocks.
     first_ = (warp / S::kSplit * static_cast<int>(gridDim.x) + static_cast<int>(blockIdx.x)) *
              S::kOutputs;
     turn_ = S::kGroups * static_cast<int>(gridDim.x) * S::kOutputs;
@@ -40,7 +40,7 @@ class WeightCursor {
     return own_column_ + step * (S::kStep * S::kSplit);
   }
 
-  // Of a row, from the lane's place in the next step on. None or fewer: there are no more.
+  // The columns of a row from the lane's place in the next step on. 0 or fewer: there are no more.
   __device__ __forceinline__ int columns_left() const { return weights_.columns - column_; }
 
   template <class Visit>
@@ -73,7 +73,7 @@ class WeightCursor {
   }
 
   const Weights weights_;
-  const int steps_;  // with those behind the last column
+  const int steps_;  // including steps past the last column
   int first_, turn_, own_column_;
   int output_, column_, steps_left_;  // of the next loads
   const T* rows_[S::kSets];

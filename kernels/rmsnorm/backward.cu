@@ -24,7 +24,7 @@
 // It reads x and dy twice, and the order of the atomics changes the last bits of dw from run to
 // run.
 //
-// Algorithm  The grid stays: each block takes every gridDim.x-th group of ROWS_PER_BLOCK rows.
+// Algorithm  The blocks are persistent: each takes every gridDim.x-th group of ROWS_PER_BLOCK rows.
 //            THREADS_PER_ROW threads own a row and step over it together, VEC elements per thread.
 //            So a thread meets the same columns in every row. It keeps their weights and their sums
 //            for dw in registers.
@@ -59,7 +59,7 @@
 //            CLUSTER          The blocks of a row. More blocks hold wider rows and spread few rows
 //                             over more SMs. Fewer rows are in flight at once.
 //            PDL              The second kernel starts when the rows are done. The first kernel
-//                             prefetches its first rows into L2 while the grid before it ends.
+//                             prefetches its first rows into L2 while the previous grid ends.
 // Numerics   Everything is fp32; dx and dw are rounded once. dy * x, xhat and g must be finite in
 //            fp32. The order of the additions depends on the parameters and the size of the grid
 //            alone: two runs give the same bits.

@@ -296,8 +296,8 @@ class Rows {
     load_rstd(first_row_, next_rstd);
     int stage = 0;
     for (mg::i64 row = first_row_; row < in_.rows; row += kAtOnce * stride_) {
-      // Into the stage of the last rows. Each thread overwrites only what it read itself, so no
-      // barrier is needed.
+      // Copies into the stage of the previous rows. Each thread overwrites only what it read
+      // itself, so no barrier is needed.
       copy(row + kAhead * kAtOnce * stride_, stage == 0 ? kAhead : stage - 1, copies);
       float rstd[kAtOnce];
       advance_rstd(row, next_rstd, rstd);

@@ -59,7 +59,7 @@
 //            WEIGHT           early: weight is loaded together with x and held, so the two
 //                             latencies overlap. late: weight is loaded after the sum, and needs no
 //                             registers until then.
-//            PDL              The grid starts while the grid before it ends. As many blocks as run
+//            PDL              The grid starts while the previous grid ends. As many blocks as run
 //                             at once prefetch their first rows into L2 until they may read them.
 //                             So the memory has work while one grid ends and the next one starts.
 // Numerics   Squares, sum and scale are fp32. A thread adds at most 512 squares, VEC at a time. y
@@ -73,8 +73,8 @@
 #include "forward_bulk.cuh"
 #include "forward_rows.cuh"
 
-// The blocks per SM in the launch bounds, so that a thread gets at most 64 registers. 0 asks for
-// nothing.
+// The blocks per SM for the launch bounds, so that a thread gets at most 64 registers. 0: the
+// launch bounds do not ask for a number of blocks.
 __host__ __device__ constexpr int blocks_asked_for(int held_registers, int threads) {
   return held_registers > 32 ? 0 : threads >= 64 ? 1024 / threads : 16;
 }

@@ -45,7 +45,7 @@
 //            STORE          How long the caches keep y and residual_out.
 //            WEIGHT         early: weight is read once and held in registers. late: weight is read
 //                           for every row.
-//            PDL            The grid starts while the grid before it ends, and prefetches its first
+//            PDL            The grid starts while the previous grid ends, and prefetches its first
 //                           rows into L2 before it waits for that grid.
 // Numerics   As in forward.cu: fp32, and y is rounded once. A thread adds at most 64 squares, VEC
 //            at a time.

@@ -1,15 +1,15 @@
-// sample.forward: a random token of each row of logits, by their probabilities. With it a model
-// chooses its next token on the device.
+// sample.forward: a random token for each row of logits, drawn by their probabilities. With this
+// operator a model can choose its next token on the device.
 //
 //   w[c] = exp((x[r, c] - max of x[r]) / temperature)
 //   kept  = the fewest columns, the largest w first, with sum of w >= top_p * sum of all w
 //   index[r] = the smallest kept c with sum of kept w up to c > uniform * sum of kept w
-//   positions[r] += 1, lengths[r] += 1         where they are given: the next token is one further
+//   positions[r] += 1, lengths[r] += 1         if these tensors are given, for the next token
 //
 // sampling[r] has temperature, top_p and uniform. With a temperature of 0 (or less, or NaN) the
-// index is that of the largest element, the first one of equals. A top_p outside of (0, 1) keeps
-// all columns. Of columns with equal w the first ones are kept. NaN is never chosen, unless a row
-// has nothing else: then index is 0.
+// index is that of the largest element, and of several equal ones that of the first. A top_p
+// outside of (0, 1) keeps all columns. Of columns with equal w the first ones are kept. NaN is
+// never chosen. If a row has nothing but NaN, index is 0.
 //
 // The plain version:
 //
@@ -18,25 +18,26 @@
 //
 // Algorithm  Nothing is sorted. The rank of a column is how far its logit lies below the largest,
 //            divided by the temperature, as a number of 32 bits in steps of 2^-27. Weights are
-//            functions of the rank, rounded to multiples of 2^-40, so their sums are integers, and
-//            exact in whatever order they are added. Five launches, in each of which BLOCKS blocks
-//            share a row and the last one to finish joins what they found:
+//            functions of the rank, rounded to multiples of 2^-40. So their sums are integers,
+//            which are exact in whatever order they are added. There are five launches. In each of
+//            them BLOCKS blocks share a row, and the last one to finish joins their results:
 //            - sample_largest finds the largest logit.
-//            - sample_level, three times: adds up the weights per value of the next 11, 11 and 10
-//              bits of the rank, of the columns whose bits above are those found so far, and finds
-//              the value at which top_p is reached. Then the rank of the last kept column is known,
-//              and how many of the columns with this rank are kept.
-//            - sample_choose adds up what is kept of each block's columns, finds the block where
-//              uniform is passed, then the thread, then the column.
+//            - sample_level runs three times, for the highest 11 bits of the rank, the next 11 and
+//              the last 10. It takes the columns whose higher bits are those found so far. It adds
+//              up their weights for each value of the current bits, and finds the value at which
+//              top_p is reached. In the end the rank of the last kept column is known, and how many
+//              of the columns with this rank are kept.
+//            - sample_choose adds up the kept weights of each block's columns. It finds the block
+//              where uniform is passed, then the thread, then the column.
 // Traffic    reads rows * columns elements of T up to five times, after the first time from L2. For
 //            one row of 128,256 floats that is 513 KB each time, so the time is that of the
 //            launches.
 // Work       a division and an exponential per element, four times
 // Tunables   BLOCKS     More blocks read a row in less time. The last block waits for more of them,
-//                       and takes one per thread: BLOCKS is at most THREADS.
+//                       and each of its threads takes the result of one: BLOCKS is at most THREADS.
 //            THREADS    The threads of a block.
 //            VEC        The elements of a load.
-//            PDL        A grid starts while the grid before it ends.
+//            PDL        A grid starts while the previous grid ends.
 // Numerics   The distance of a logit from the largest is rounded to fp32, and an exponential is off
 //            by 2^-22 at most. Columns whose ranks are equal count as equals: their weights differ
 //            by less than 2^-19 of their size. A weight below 2^-40 of the largest is zero. The
@@ -54,7 +55,7 @@
 constexpr int kBins = 2048;
 constexpr mg::u32 kImpossible = 0xffffffffu;  // a rank whose weight is zero
 
-// What the launches leave to each other, per row.
+// What each launch leaves for the next ones, per row.
 enum State {
   kLargest,  // the key of the largest logit: its value above, the complement of its column below
   kRank,     // the bits of the last kept rank that are known; kImpossible if all are kept
@@ -74,7 +75,7 @@ struct Sampling {
 
 __device__ __forceinline__ mg::u32 rank_of(float value, float largest, float temperature) {
   const float distance = (largest - value) / temperature;
-  // False for NaN, which an infinity minus itself is too.
+  // The comparison is false for NaN. The difference of two equal infinities is NaN, too.
   return distance < 28.0f ? static_cast<mg::u32>(distance * 0x1p27f) : kImpossible;
 }
 
@@ -89,7 +90,7 @@ __device__ __forceinline__ mg::u64 part_of(mg::u64 number, float fraction, bool&
   return __umul64hi(number, factor);
 }
 
-// The largest key of the block, in all its threads.
+// Returns the largest key of the block, in all threads.
 template <int kThreads>
 __device__ __forceinline__ mg::u64 largest_of_block(mg::u64 key) {
   MG_SHARED(mg::u64, keys, [kThreads / 32]);
@@ -97,7 +98,7 @@ __device__ __forceinline__ mg::u64 largest_of_block(mg::u64 key) {
   return mg::largest_of_block<kThreads>(key, keys);
 }
 
-// The sum over the threads of the block up to this one; `all` is that over all of them.
+// Returns the sum over the block's threads up to this one. `all` becomes the sum over all of them.
 template <int kThreads>
 __device__ __forceinline__ mg::u64 sum_until(mg::u64 value, mg::u64& all) {
   MG_SHARED(mg::u64, of_warps, [kThreads / 32]);
@@ -119,7 +120,7 @@ __device__ __forceinline__ mg::u64 sum_until(mg::u64 value, mg::u64& all) {
   return value;
 }
 
-// Calls visit(value, column) for columns first, first + step, ... and the kVec - 1 behind each.
+// Calls visit(value, column) for columns first, first + step, ... and the kVec - 1 after each.
 template <int kVec, class T, class Visit>
 __device__ __forceinline__ void for_each_value(const T* from, int first, int end, int step,
                                                const Visit& visit) {
@@ -159,7 +160,7 @@ __global__ void __launch_bounds__(kThreads)
   if (thread == 0) state[row * kStates + kLargest] = best;
 }
 
-// The bits of a rank from kShift on, below those of the level before.
+// Finds the bits of the last kept rank from kShift on, below those that the previous level found.
 template <class T, int kThreads, int kVec, bool kPdl, int kShift>
 __global__ void __launch_bounds__(kThreads)
     sample_level(const T* x, const float* sampling, mg::u64* state, mg::u64* bins,
@@ -170,7 +171,8 @@ __global__ void __launch_bounds__(kThreads)
   }
   constexpr bool kIsFirst = kShift == 21;
   constexpr int kBits = kShift == 0 ? 10 : 11, kOwn = kBins / kThreads;
-  // A sum of 64 bits as two halves: the hardware adds to 32 bits of shared memory at once.
+  // A sum of 64 bits is two halves, because the hardware adds only 32 bits to shared memory at
+  // once.
   MG_SHARED(mg::u32, low, [kBins]);
   MG_SHARED(mg::u32, high, [kBins]);
   const mg::i64 row = blockIdx.y;
@@ -246,8 +248,8 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// The weight that is kept of some columns of a row in order: of those before the last kept rank,
-// and of those that have it.
+// The kept weight of the first columns of a row. `before` is the weight of their columns before the
+// last kept rank, and `equals` the number of those that have this rank.
 struct Kept {
   mg::u64 last_weight, last_count;
   __device__ __forceinline__ mg::u64 operator()(mg::u64 before, mg::u64 equals) const {

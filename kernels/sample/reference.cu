@@ -1,13 +1,13 @@
 // The reference of sample.forward in fp64, and the kernels that fill logits, samplings and
 // positions.
 //
-// Algorithm  A thread per row. It finds the smallest kept logit bit by bit: the largest value for
+// Algorithm  One thread per row. It finds the smallest kept logit bit by bit: the largest value for
 //            which the logits from it on have top_p of all weight. Then it walks over the kept
 //            columns in order.
 // Traffic    reads each element 36 times.
 // Numerics   The inputs are the exact values in memory. The relative error of a sum is below
-//            columns * 2^-52. A result differs from that of a kernel only if a sum comes that near
-//            to a limit that their roundings fall on different sides.
+//            columns * 2^-52. A result differs from a kernel's only if a sum is so near to a limit
+//            that the rounded sums of the two fall on different sides.
 
 #include <mg/random.cuh>
 #include <mg/types.cuh>
@@ -21,7 +21,7 @@ __device__ void for_each_index(mg::i64 count, const Visit& visit) {
   }
 }
 
-// Orders as the floats do.
+// Maps floats to integers with the same order.
 __device__ inline mg::u32 ordered(float value) {
   const mg::u32 bits = __float_as_uint(value + 0.0f);
   return (bits & 0x80000000u) != 0 ? ~bits : bits | 0x80000000u;
@@ -57,7 +57,7 @@ __global__ void sample_forward_reference(const T* x, const float* sampling, doub
     double sum = weight_from(0);
     if (sum == 0.0) return;
     mg::u32 smallest = 0;
-    mg::i64 equals = columns;  // how many of the smallest are kept
+    mg::i64 equals = columns;  // how many columns with the smallest kept logit are kept
     if (top_p > 0.0 && top_p < 1.0) {
       const double wanted = sum * top_p;
       for (mg::u32 bit = 0x80000000u; bit != 0; bit >>= 1) {
@@ -88,7 +88,7 @@ __global__ void fill_positions(T* out, unsigned long long seed, Problem problem)
                  [&](mg::i64 i) { out[i] = static_cast<T>(mg::random_bits(seed, i) % 4096); });
 }
 
-// Rows with every kind of temperature and top-p, of which the first row has a usual one.
+// Rows have every kind of temperature and top-p. The first row has usual values.
 template <typename T, class Problem>
 __global__ void fill_sampling(T* out, unsigned long long seed, Problem problem) {
   for_each_index(problem.rows, [&](mg::i64 i) {
@@ -100,8 +100,8 @@ __global__ void fill_sampling(T* out, unsigned long long seed, Problem problem) 
   });
 }
 
-// Half of the columns have one of few values, so that every row has equals. The others are
-// multiples of 2^-10: no kernel may confuse their order by rounding.
+// Half of the columns have one of few values, so that every row has equal elements. The others are
+// multiples of 2^-10, so that no kernel may confuse their order by rounding.
 template <typename T, class Problem>
 __global__ void fill_logits(T* out, unsigned long long seed, Problem problem) {
   for_each_index(problem.rows * problem.columns, [&](mg::i64 i) {

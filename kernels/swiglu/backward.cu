@@ -1,7 +1,7 @@
 // swiglu.backward          dgate[r, c] = dy[r, c] * up[r, c] * s * (1 + gate[r, c] * (1 - s))
 //                          dup[r, c]   = dy[r, c] * gate[r, c] * s      s = 1 / (1 + e^-gate[r, c])
 // swiglu.packed_backward   the same; gate and up are the two halves of each row of one tensor,
-//                          dgate and dup those of another
+//                          and dgate and dup are the two halves of each row of another
 //
 // The plain version: one thread computes one element.
 //

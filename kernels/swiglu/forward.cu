@@ -30,7 +30,7 @@
 //            UNROLL    The vectors of each input that a thread has in flight. Each costs registers.
 //            ROWS      wide is for rows that have at least as many vectors as a tile; narrow is for
 //                      all others.
-//            LOAD, STORE   Whether the caches are told that nothing is used again.
+//            LOAD, STORE   Whether the caches are told that the data is not used again.
 //            PDL       The grid starts before the previous one has ended, which hides the launch.
 // Numerics   Everything is fp32; y is rounded to T once, at the end. The sigmoid keeps its relative
 //            accuracy for every gate (<mg/sigmoid.cuh>). A gate of -Inf gives NaN (-Inf * 0), as

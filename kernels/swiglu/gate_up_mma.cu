@@ -17,15 +17,14 @@
 //
 // It is slow: it loads three elements for two products, and the tensor cores do nothing.
 //
-// Algorithm  As gemm.forward (kernels/gemm/forward_mma.cu), with two products of the same rows of
-// x.
-//            A thread has gate and up of the same elements in its registers, so h needs no
-//            traffic of gate and up, which are twice as large as h.
+// Algorithm  As in gemm.forward (kernels/gemm/forward_mma.cu), with two products of the same rows
+//            of x. A thread has gate and up of the same elements in its registers. So h needs no
+//            traffic of gate and up, which together are twice as large as h.
 // Traffic    It reads x once per BLOCK_N columns and the weights once per BLOCK_M rows, mostly from
 //            L2. It writes h. A product and an activation in two kernels write and read gate and up
 //            too: 8 more bytes per element of h, 6 % of the time at k = 4096 on an H200.
 // Work       4 * m * n * k flops, bound by the tensor cores.
-// Tunables   As gemm.forward. BLOCK_N is the number of columns of h, so a tile has 2 * BLOCK_N rows
+// Tunables   As in gemm.forward. BLOCK_N is the number of columns of h, so a tile has 2 * BLOCK_N
 //            of weights.
 // Numerics   Products are exact, and sums are fp32. silu and the product are computed in fp32 from
 //            the unrounded sums; h is rounded once. The parameters fix the order of all sums.

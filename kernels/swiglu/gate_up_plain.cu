@@ -1,4 +1,4 @@
-// swiglu.gate_up for GPUs without mma.sync for T (before sm_80), and the design that serves every
+// swiglu.gate_up for GPUs without mma.sync for T (before sm_80). This design also serves every
 // problem on every GPU:
 //
 //   gate = x gate_w^T,  up = x up_w^T,  h = silu(gate) * up          silu(g) = g / (1 + e^-g)

@@ -17,13 +17,13 @@
 //
 // It is slow: a lane has 4 bytes in flight, and each further row of x reads all weights again.
 //
-// Algorithm  As gemm.forward for few rows (kernels/gemm/forward_stream.cu), with 16 rows of both
+// Algorithm  As in gemm.forward for few rows (kernels/gemm/forward_stream.cu), with 16 rows of both
 //            weights in a tile. The warp that finishes a tile has gate and up of the same elements,
 //            so h needs no second kernel.
 // Traffic    2 * n * k elements of the weights, once. x is read once per block from L2. With
 //            several parts, 8 * m * n bytes of sums per part are written and read through L2.
 // Work       4 * m * n * k flops, far below what mma.sync can do in the time of the weights.
-// Tunables   As gemm.forward. A step has 4 KB, so STAGES may be half as many.
+// Tunables   As in gemm.forward. A step has 4 KB, so half as many STAGES can be enough.
 // Numerics   Products are exact, and sums are fp32. The warps and parts are added in a fixed order,
 //            so repetitions give the same bits. silu and the product are fp32; h is rounded once.
 

@@ -1,21 +1,23 @@
 // The design wgmma of swiglu.gate_up, for GPUs of compute capability 9.0. gate_up_mma.cu has the
 // formula and the plain version.
 //
-// Algorithm  As gemm/forward_wgmma.cu, with tiles of BLOCK_N / 2 columns of h. A slab in shared
-//            memory has the rows of gate_w first and those of up_w behind them, so one instruction
+// Algorithm  As in gemm/forward_wgmma.cu, with tiles of BLOCK_N / 2 columns of h. A slab in shared
+//            memory has the rows of gate_w first and then those of up_w, so one instruction
 //            multiplies both. The sums of an element of gate and of up lie in the same thread,
 //            BLOCK_N / 4 registers apart. The weights need no repacking.
 // Traffic    A tile reads 64 * CONSUMERS rows of x and BLOCK_N / 2 rows of each weight, mostly from
-//            L2. With CLUSTER, one of two blocks brings gate_w for both, and the other one up_w. It
-//            writes h. A product with a separate activation writes and reads 2 m n elements more.
-// Work       4 * m * n * k flops, as forward_wgmma.cu. A sigmoid takes 1.5 instructions of the
+//            L2. With CLUSTER, one of two blocks brings gate_w for both, and the other one up_w. A
+//            tile writes h. A product with a separate activation writes and reads 2 m n elements
+//            more.
+// Work       4 * m * n * k flops, as in forward_wgmma.cu. A sigmoid takes 1.5 instructions of the
 //            special function unit, because two share a reciprocal: 1,536 clocks of a tile's 65,536
-//            at k = 4096. The other instructions of the epilogue take as long, meanwhile.
+//            at k = 4096. The other instructions of the epilogue take as long, but run at the same
+//            time.
 //            Expected on an H200 at 8,192 rows of Llama 3.1 8B: the time of a product of 28,672
 //            columns without an activation.
-// Tunables   As forward_wgmma.cu.
-// Numerics   As forward_wgmma.cu. silu(gate) * up is computed from the fp32 sums, and h is rounded
-//            once.
+// Tunables   As in forward_wgmma.cu.
+// Numerics   As in forward_wgmma.cu. silu(gate) * up is computed from the fp32 sums, and h is
+//            rounded once.
 
 #include <mg/tensor_copy.cuh>
 #include <mg/types.cuh>

@@ -1,17 +1,17 @@
 // The design wgmma_stream of swiglu.gate_up, for up to 64 rows of x on GPUs of compute capability
 // 9.0. gate_up_mma.cu has the formula and the plain version.
 //
-// Algorithm  As gemm/forward_wgmma_stream.cu. A slab has the same rows of gate_w and of up_w, and
-//            a thread has the sums of gate and of up of the same elements.
+// Algorithm  As in gemm/forward_wgmma_stream.cu. A slab has the same rows of gate_w and of up_w,
+//            and a thread has the sums of gate and of up of the same elements.
 // Traffic    2 * n * k elements of the weights, once. x comes from L2 for each slab: m / (128 *
 //            CONSUMERS) of the bytes of the weights. The sums that a block leaves are at most 4 *
 //            256 * ROWS * CONSUMERS bytes.
-// Work       4 * ROWS * n * k flops. Expected on an H200: 4,100 GB/s of weights and more from 64
-//            MiB on.
-// Tunables   As forward_wgmma_stream.cu. A slab has twice as many bytes, so CONSUMERS = 1 reads x
-//            as seldom as 2 there.
-// Numerics   As forward_wgmma_stream.cu. silu(gate) * up is computed from the fp32 sums, and h is
-//            rounded once.
+// Work       4 * ROWS * n * k flops. Expected on an H200 from 64 MiB of weights on: at least 4,100
+//            GB/s of weights.
+// Tunables   As in forward_wgmma_stream.cu. A slab has twice as many bytes, so with CONSUMERS = 1 x
+//            is read as seldom as with 2 there.
+// Numerics   As in forward_wgmma_stream.cu. silu(gate) * up is computed from the fp32 sums, and h
+//            is rounded once.
 
 #include <mg/tensor_copy.cuh>
 #include <mg/types.cuh>

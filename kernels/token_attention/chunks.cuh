@@ -1,5 +1,5 @@
-// The attention of one head of one row over some of its keys, by one block. Shared by the operators
-// of this folder.
+// The attention of one head of one row over some of its keys, by one block. The operators of this
+// folder share it.
 //
 //   const HeadSums head = attend<T, kHeadDim, kThreads, kVec>(q, k, v, scale, stride, begin, end);
 //   if (threadIdx.x < kHeadDim) ... = head.output / head.sum;
@@ -36,7 +36,7 @@ __device__ __forceinline__ KeyRange visible_keys(int length, int capacity, int w
   return {window != 0 && end > window ? end - window : 0, end};
 }
 
-// Without keys all is zero, but for `largest`, which is -Inf.
+// Without keys all members are zero, except `largest`, which is -Inf.
 struct HeadSums {
   float output;   // in thread i < kHeadDim: of exp(logit - largest) * v, column i
   float sum;      // of exp(logit - largest), in all threads

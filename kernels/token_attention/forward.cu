@@ -5,7 +5,7 @@
 //   g = h / (heads / kv_heads), j from begin to lengths[r] - 1,
 //   begin = window == 0 ? 0 : max(0, lengths[r] - window)
 //
-// A sequence without keys has zeros. Nothing of a cache behind its length is read.
+// A sequence without keys gives zeros. Nothing past the length of a sequence is read.
 //
 // The plain version is this kernel with one thread per row and head, and one key at a time.
 //
@@ -14,9 +14,9 @@
 //            first of a group), and q once. Writes o.
 // Work       4 * heads * head_dim flops per key. One block per head and row leaves most of a large
 //            GPU idle: attention.decode splits the keys, this kernel does not.
-// Tunables   THREADS    More threads have more loads in flight. The last chunk has more idle ones.
+// Tunables   THREADS    More threads have more loads in flight. More are idle in the last chunk.
 //            VEC        The elements of a load of k.
-//            PDL        The grid starts while the grid before it ends.
+//            PDL        The grid starts while the previous grid ends.
 // Numerics   fp32. The order of all sums is fixed, and o is rounded once.
 
 #include <mg/convert.cuh>

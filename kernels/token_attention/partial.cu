@@ -7,7 +7,7 @@
 //   part s = [begin + s * ceil(n / splits), begin + (s + 1) * ceil(n / splits)), cut at lengths[r],
 //   begin = window == 0 ? 0 : max(0, lengths[r] - window)
 //
-// A part without keys has zeros and -Inf. Nothing of a cache behind its length is read.
+// A part without keys gives zeros and -Inf. Nothing past the length of a sequence is read.
 //
 // The plain version is this kernel with one thread per row, head and part, and one key at a time.
 //
@@ -15,9 +15,9 @@
 // Traffic    reads the caches of the keys that are seen, once per query head (from L2 after the
 //            first of a group), and q once per part. Writes the parts of o in fp32.
 // Work       4 * heads * head_dim flops per key
-// Tunables   THREADS    More threads have more loads in flight. The last chunk has more idle ones.
+// Tunables   THREADS    More threads have more loads in flight. More are idle in the last chunk.
 //            VEC        The elements of a load of k.
-//            PDL        The grid starts while the grid before it ends.
+//            PDL        The grid starts while the previous grid ends.
 // Numerics   fp32. The order of all sums is fixed.
 
 #include <mg/grid_dependency.cuh>

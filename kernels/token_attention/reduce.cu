@@ -3,17 +3,17 @@
 //   o[r, h] = sum over s of w[s] * x[r, h, s] / sum over s of w[s],
 //   w[s] = exp(statistics[r, h, s] - the largest of statistics[r, h])
 //
-// Parts without keys have the statistic -Inf, and so the weight 0. A head without keys has zeros.
+// Parts without keys have the statistic -Inf, and so the weight 0. A head without keys gives zeros.
 //
 // The plain version is this kernel with one thread per row and head.
 //
 // Algorithm  A block has one head of one row. Each thread walks over the statistics, and adds up
 //            every THREADS-th column.
-// Traffic    reads rows * heads * splits * (head_dim + 1) floats and writes o. They are a few KiB
-//            that the kernel before has left in L2: the time is that of a launch.
+// Traffic    reads rows * heads * splits * (head_dim + 1) floats and writes o. These are a few KiB
+//            that the previous kernel has left in L2: the time is that of a launch.
 // Work       2 flops per element that is read, and 2 * splits exponentials per thread
 // Tunables   THREADS    With fewer than head_dim, threads have several columns.
-//            PDL        The grid starts while the grid before it ends.
+//            PDL        The grid starts while the previous grid ends.
 // Numerics   fp32, the parts in order. o is rounded once.
 
 #include <mg/grid_dependency.cuh>

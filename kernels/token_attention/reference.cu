@@ -19,7 +19,7 @@ __device__ void for_each_index(mg::i64 count, const Visit& visit) {
   }
 }
 
-// The first sequence has a full cache, the last of several none.
+// The first sequence has a full cache. The last one has no keys, unless it is the first.
 template <class Problem>
 __device__ mg::i64 length_of(mg::i64 row, const Problem& problem) {
   if (row == 0) return problem.capacity;
@@ -32,7 +32,7 @@ __global__ void fill_lengths(T* out, unsigned long long, Problem problem) {
   for_each_index(problem.rows, [&](mg::i64 i) { out[i] = static_cast<T>(length_of(i, problem)); });
 }
 
-// NaN behind the length of a sequence.
+// Values are NaN past the length of a sequence.
 template <typename T, class Problem>
 __global__ void fill_cache(T* out, unsigned long long seed, Problem problem) {
   const mg::i64 row_size = problem.kv_heads * problem.head_dim;
@@ -44,7 +44,7 @@ __global__ void fill_cache(T* out, unsigned long long seed, Problem problem) {
   });
 }
 
-// Every third part is empty, and all parts of the last head of several.
+// Every third part is empty, and so are all parts of the last head, unless it is the first.
 template <typename T, class Problem>
 __global__ void fill_statistics(T* out, unsigned long long seed, Problem problem) {
   for_each_index(problem.rows * problem.heads * problem.splits, [&](mg::i64 i) {

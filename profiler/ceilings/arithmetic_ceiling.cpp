@@ -22,7 +22,7 @@ constexpr std::int64_t kMaxSteps = 1 << 20;
 constexpr double kLaunchNs = 1e6;
 constexpr double kBurstSeconds = 0.05;
 
-// Of a measurement that only tells how many steps a launch needs. A timer may take as long again
+// For a measurement that only tells how many steps a launch needs. A timer may take as long again
 // for samples that it repeats because the clocks are low, as they are under this load.
 constexpr double kSizingSeconds = 0.01;
 
@@ -90,7 +90,7 @@ class ArithmeticBench {
     return static_cast<double>(blocks(shape) * shape.block_flops) * static_cast<double>(steps);
   }
 
-  // So many steps that a launch takes as long as it should, so that its start and end do not
+  // The number of steps with which a launch takes kLaunchNs, so that its start and end do not
   // matter.
   Result<std::int64_t> steps_for(const ArithmeticShape& shape) {
     TimingBudget budget;

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::int64_t kAccessBytes = 16;
 
-// Of measured time per shape. A dozen shapes take part, so a ceiling takes a tenth of a second.
+// The measured time per shape. A dozen shapes take part, so a ceiling takes a tenth of a second.
 constexpr double kMaxSeconds = 0.02;
 
 // The launch of `fingerprint` in compare.cu, whose blocks have so many threads.
@@ -201,7 +201,7 @@ class MemoryBench {
   Device& device_;
   Timer& timer_;
   bool is_copy_;
-  std::int64_t bytes_;     // that the rate counts
+  std::int64_t bytes_;     // the bytes that the rate counts
   std::int64_t accesses_;  // to the memory that is read
   std::unique_ptr<Module> module_;
   std::unique_ptr<Module> compare_;  // for copies

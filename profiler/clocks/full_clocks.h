@@ -1,5 +1,5 @@
 // FullClocks: whether a GPU runs as fast as it has been seen to run. A GPU that was idle may need
-// some milliseconds until it does, and the times of that while are too long.
+// some milliseconds until it does, and times that are measured before that are too long.
 //
 // Plain data; one thread.
 

@@ -31,14 +31,15 @@ constexpr double kWarmUpShare = 0.25;
 constexpr double kTurnNs = 200e3;
 constexpr double kTurnWarmUpNs = 10e6;
 
-// Work that runs without pauses before its sample is timed in parts of a quarter of that run or up
-// to twice as long. The sample is one more part, so it has the clocks of the last.
+// A work may have to run without pauses before its sample. This run is timed in parts: a part is a
+// quarter of the run, or up to twice as long. The sample is one more part, so it has the clocks of
+// the last part of the run.
 constexpr double kRunParts = 4;
 constexpr double kChanges = 0.01;
 
 struct WarmUp {
   double call_ns = 0;
-  double last_change = 0;  // between the last two windows, as a part of the time
+  double last_change = 0;  // between the last two windows, relative to the time
   bool settled = false;
 };
 
@@ -102,8 +103,8 @@ Result<double> run_for(BatchClock& clock, std::int64_t calls, double run_ns) {
   return call_ns;
 }
 
-// Whether a run of so long changes the time of one of the works. Then the samples of all of them
-// become as long as a part of a run.
+// Whether a run of this length changes the time of any of the works. If it does, the samples of all
+// works become as long as a part of a run.
 Result<bool> sustain(std::vector<Turn>& turns, BatchSize size, double run_ns) {
   if (run_ns <= 0) return false;
   size.batch_ns = std::max(size.batch_ns, run_ns / kRunParts);
@@ -154,8 +155,8 @@ std::string joined(std::initializer_list<std::string> notes) {
   return text;
 }
 
-// A batch that uses every buffer set, if the method allows it. Long work with one set has nothing
-// to rotate, so a call is a batch.
+// The size of a batch that uses every buffer set, if the method allows it. Long work with one set
+// has nothing to rotate, so its batch is one call.
 BatchSize size_for(BatchSize size, std::int64_t buffer_sets) {
   size.min_calls = buffer_sets <= 1 ? 1 : std::max(size.min_calls, buffer_sets);
   return size;

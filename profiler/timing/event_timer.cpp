@@ -44,7 +44,7 @@ class EventClock : public BatchClock {
   Result<std::vector<double>> time(std::int64_t calls, std::int64_t batches) override {
     MGTUNE_TRY(prepare(calls));
     const auto queue = [&](Stream stream) -> Status {
-      MGTUNE_TRY(lead(stream));  // follows an idle GPU; not of the samples
+      MGTUNE_TRY(lead(stream));  // follows an idle GPU, so it is not a sample
       MGTUNE_TRY(record(0, stream));
       for (std::int64_t i = 0; i < batches; ++i) {
         MGTUNE_TRY(batch(calls, stream));

@@ -21,8 +21,8 @@ StopRule stop_rule(const std::vector<double>& samples_ns, double measured_ns,
 }
 
 TurnBudget TurnBudget::of_final(double settle_seconds) {
-  // Samples of works that ran alone before differ more than bursts: on an H200 six rounds did not
-  // tell 1.7 % apart.
+  // Samples of works that ran alone before scatter more than samples of short bursts: on an H200,
+  // six rounds were too few to detect a difference of 1.7 %.
   constexpr std::int64_t kSustainedRounds = 10;
   TurnBudget budget;
   budget.settle_seconds = settle_seconds;

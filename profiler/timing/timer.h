@@ -59,10 +59,10 @@ struct TurnBudget {
   double max_seconds = 1;        // of measured time; ends it after min_rounds
   std::int64_t buffer_sets = 1;  // that all works together rotate through
   std::uint64_t seed = 1;        // of the order
-  // For kernels whose speed follows the clocks. If this is above 0, each work runs alone for so
-  // long. If one then takes 1 % more or less than in its warm-up, because the GPU lowered its
-  // clocks at its power limit, every work runs alone for so long before each of its samples. The
-  // note then says so.
+  // For kernels whose speed follows the clocks. If this is above 0, each work runs alone for this
+  // time. If a work then takes 1 % more or less time than in its warm-up, because the GPU lowered
+  // its clocks at its power limit, every work runs alone for this time before each of its samples.
+  // The note then says so.
   double settle_seconds = 0;
 
   // For a final: `settle_seconds` as above. If it is not 0, there are more rounds.

@@ -93,7 +93,7 @@ class Universe {
     return common;
   }
 
-  // A smallest subset of `common` that as few variants meet.
+  // A smallest subset of `common` that only `fewest` variants meet, as few as meet all of `common`.
   std::vector<Assignment> smallest(const std::vector<Assignment>& common,
                                    std::size_t fewest) const {
     if (fewest == values_.size()) return {};
@@ -115,7 +115,7 @@ class Universe {
         }
       }
     }
-    // Leaves out what is not needed, the last first.
+    // Leaves out each value that is not needed, beginning with the last.
     std::vector<Assignment> left = common;
     for (std::size_t i = left.size(); i-- > 0;) {
       std::vector<Assignment> fewer = left;

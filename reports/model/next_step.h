@@ -13,10 +13,10 @@ struct NextStep {
   // A command that goes with the text. Reports know its words, which name the database.
   enum class Command : std::uint8_t {
     none,
-    sweep_on_gpu,  // the operator on any GPU
-    repeat_sweep,  // that of the pick, which goes on where it ended
-    first_sweep,   // of the problem on its GPU
-    count,         // the counters of the pick
+    sweep_on_gpu,  // sweeps the operator on any GPU
+    repeat_sweep,  // repeats the sweep of the pick, which goes on where it ended
+    first_sweep,   // sweeps the problem on its GPU
+    count,         // reads the counters of the pick
   };
   std::string text;  // "" if there is nothing to say
   Command command = Command::none;

@@ -18,8 +18,9 @@ struct OneParameterChange {
   bool is_rough = false;  // racing stopped it early, so its time is of a few runs
 };
 
-// All those that have a time by the pick's method, by parameter in the order of the design. Times
-// are of the final if both were in it, otherwise both are single measurements.
+// All such variants that have a time by the pick's method, by parameter in the order of the design.
+// The times are those of the final if both variants were in it, otherwise both are single
+// measurements.
 std::vector<OneParameterChange> one_parameter_changes(const ReportModel& model,
                                                       const ReportAnalysis& analysis,
                                                       const ReportPick& pick);

@@ -283,7 +283,7 @@ std::vector<std::string> pick_reasons(const ReportModel& model, const ReportAnal
   const VariantWords words = split_variant(tuned.variant);
   if (standard.design == words.design) {
     add(default_sentence(changes, standard, words));
-    // These are said.
+    // The sentence about the default has these changes already.
     std::erase_if(changes, [&](const OneParameterChange& change) {
       const std::string* const value = standard.find(change.parameter);
       return value != nullptr && *value == change.value;

@@ -1,6 +1,6 @@
-// Functions that every mgr_* function uses, because its callers are C: a failure becomes a code and
-// the last error of this thread, exceptions are caught, and structs of options that were compiled
-// with another version of the header are read safely.
+// Helpers that every mgr_* function uses. The callers are C programs, so a failure becomes a code
+// and the last error of this thread, and exceptions are caught. The options structs of callers may
+// come from another version of the header; they are read safely.
 //
 // Thread-safe: the last error belongs to the calling thread.
 
@@ -22,9 +22,9 @@ namespace mgtune {
 mgr_status_t fail(mgr_status_t code, const char* message) noexcept;
 mgr_status_t fail(const Status& status) noexcept;
 
-// Whether this process is the child of a fork(), and its parent had called watch_for_forks(). Then
-// the locks of the library may be held by threads that are not here, and the worker threads of the
-// cpu device and the state of the driver are missing. exec() ends this.
+// Whether this process is the child of a fork() whose parent had called watch_for_forks(). Such a
+// child cannot use the library: a thread of the parent may have held the locks, and the child has
+// neither the worker threads of the cpu device nor the state of the driver. exec() ends this state.
 bool is_forked() noexcept;
 void watch_for_forks() noexcept;
 

@@ -75,13 +75,13 @@ class Context {
   // The lines of mgr_explain that say where the tuned rows of the operator came from.
   std::string source_lines(const std::string& op);
 
-  // For memory, copies and streams. Modules are loaded by plans alone.
+  // For memory, copies and streams. Only plans load modules.
   Device& device() const { return *device_; }
 
   const DeviceInfo& device_info() const { return device_->info(); }
 
  private:
-  // What a plan is made from, besides the device and a builder.
+  // The input of a plan, besides the device and a builder.
   struct PlanInput {
     Binding binding;
     std::vector<DimRange> ranges;
@@ -95,7 +95,7 @@ class Context {
 
   std::unique_ptr<Device> device_;
   SharedModules modules_{*device_};
-  std::mutex source_mutex_;  // for the next two
+  std::mutex source_mutex_;  // for catalog_ and source_
   Catalog catalog_;
   TunedSource source_;
   BuilderPool builders_;

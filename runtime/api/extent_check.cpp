@@ -9,10 +9,10 @@ namespace {
 
 constexpr std::int64_t kMaxBytes = std::int64_t{1} << 48U;
 
-// Bytes from the first element to the end of the last one; kMaxBytes if there are more.
+// Bytes from the first element to the end of the last one, or kMaxBytes if there are more.
 Result<std::int64_t> span_bytes(const Tensor& tensor, const Slots& slots) {
   const std::int64_t element_bytes = size_in_bytes(tensor.dtype.resolve(slots));
-  std::int64_t last = 0;      // element
+  std::int64_t last = 0;      // index of the last element
   std::int64_t elements = 1;  // of the dims so far, from the last one on
   bool fits = true;
   for (std::size_t i = tensor.shape.size(); i-- > 0;) {

@@ -19,9 +19,9 @@ class ExtentCheck {
  public:
   explicit ExtentCheck(const Binding& binding) : binding_(binding), dims_(*binding.op) {}
 
-  // invalid_argument if there are not as many dims as the operator declares (then none is read),
-  // or, with the name of the tensor, if the dims of a launch give a tensor 2^48 bytes or more from
-  // its first element to its last.
+  // invalid_argument if the number of dims is not the one that the operator declares; then no dim
+  // is read. invalid_argument, with the name of the tensor, if the dims give a tensor 2^48 bytes or
+  // more from its first element to its last.
   Status check(std::span<const std::int64_t> dims) const {
     if (dims.size() != dims_.size()) return check_tensors(dims);
     for (const std::int64_t dim : dims) {
@@ -31,7 +31,7 @@ class ExtentCheck {
   }
 
  private:
-  // The product of two factors below it is less than 2^40 elements.
+  // The product of two dims below this number is less than 2^40 elements.
   static constexpr std::int64_t kLarge = std::int64_t{1} << 20U;
 
   Status check_tensors(std::span<const std::int64_t> dims) const;

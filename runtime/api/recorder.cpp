@@ -15,7 +15,7 @@
 namespace mgtune {
 namespace {
 
-// It uses one write, so that the lines of several processes stay whole.
+// Appends the line with one write, so that the lines of several processes stay whole.
 bool append_line(const std::string& path, const std::string& line) {
   const FileDescriptor file(
       ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC, 0666));
@@ -23,7 +23,7 @@ bool append_line(const std::string& path, const std::string& line) {
   return ::write(file.get(), line.data(), line.size()) == static_cast<ssize_t>(line.size());
 }
 
-// The finalizer of SplitMix64 over the dims: every bit of a dim decides about every bit.
+// The finalizer of SplitMix64 over the dims: every bit of a dim affects every bit of the hash.
 std::uint64_t hash_of(std::span<const std::int64_t> dims) {
   std::uint64_t hash = 0;
   for (const std::int64_t dim : dims) {

@@ -21,8 +21,8 @@
 
 namespace mgtune {
 
-// A file to which each line is appended once per process. If it cannot be written, there is one
-// warning.
+// A file to which each line is appended once per process. If the file cannot be written, there is
+// one warning.
 class ShapeFile {
  public:
   explicit ShapeFile(std::string path) : path_(std::move(path)) {}
@@ -40,15 +40,15 @@ class ShapeFile {
   bool failed_ = false;
 };
 
-// The dims that a plan was launched with, in a table of fixed size, each by a 64-bit hash. It takes
-// no lock and allocates nothing.
+// The set of dims that a plan was launched with. It is a table of fixed size with a 64-bit hash for
+// each set of dims. It takes no lock and allocates nothing.
 class SeenDims {
  public:
   static constexpr std::size_t kMaxDims =
       3072;  // of kSlots, so that a free slot is found within a few steps
 
-  // Whether these dims are new. If several threads insert the same dims at the same time, they are
-  // new to exactly one. false if the table is full.
+  // Returns true if these dims are new. If several threads insert the same dims at the same time,
+  // exactly one of them gets true. Returns false if the table is full.
   bool insert(std::span<const std::int64_t> dims);
 
   bool is_full() const { return count_.load(std::memory_order_relaxed) >= kMaxDims; }

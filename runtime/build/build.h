@@ -11,7 +11,7 @@ namespace mgtune {
 struct BuildKernel {
   std::string name;    // the name expression asked for: "rmsnorm_forward<float, 64, 32>"
   std::string symbol;  // its name in the binary
-  // From the compiler's report. -1 if it does not report them (cpu).
+  // These are from the compiler's report. -1 if it does not report them (cpu).
   int registers = -1;
   int spill_bytes = -1;
   int static_shared_bytes = -1;

@@ -27,7 +27,7 @@ constexpr int kMaxSetAside = 100;                  // per entry
 constexpr std::size_t kMaxEntryBytes = std::size_t{256} << 20;
 constexpr std::size_t kStartBytes = std::size_t{16} << 10;  // holds all but the longest logs
 constexpr std::time_t kAbandonedSeconds = 3600;
-constexpr double kLooksALimit = 64;  // so often is looked while as much as the limit is written
+constexpr double kLooksALimit = 64;  // average looks while as many bytes as the limit are written
 
 enum class Kind : std::uint8_t { entry, temporary, foreign };
 
@@ -43,7 +43,7 @@ Kind kind_of(std::string_view name) {
   return temporary ? Kind::temporary : Kind::foreign;
 }
 
-// A sweep calls this thousands of times.
+// Warns only once, because a sweep calls this thousands of times.
 void warn(const std::string& directory, const std::string& reason) {
   warn_once("cache " + directory, "builds are not cached: " + reason);
 }
@@ -114,9 +114,10 @@ std::optional<Build> BuildCache::load(const std::string& key) {
   return std::nullopt;
 }
 
-// Removes an entry that does not verify. If it cannot be removed, it will be a miss again. A folder
-// in its place, which no mgtune made, would keep the build out of the cache for ever: an empty one
-// is removed, and one with content, which is not ours to delete, gets another name.
+// Removes an entry that does not verify. If it cannot be removed, it will be a miss again. No
+// mgtune makes a folder in the place of an entry, but such a folder would keep the build out of the
+// cache for ever. An empty folder is removed. A folder with content is not ours to delete, so it
+// gets another name.
 void BuildCache::remove_entry(const std::string& key) {
   const std::string path = entry_path(key);
   if (!file_system_.is_directory(path)) {
@@ -171,9 +172,10 @@ Status BuildCache::keep(const Build& build) {
   return {};
 }
 
-// Looking costs one stat per entry. So a process looks at its first store, and later at random: the
-// more it writes, the more often. So all processes together look as often as their writes require,
-// and none has to know about the others. The key decides, because its digits are as good as random.
+// Whether to look for entries to evict after this store. Looking costs one stat per entry. So a
+// process looks at its first store, and later at random, with odds that grow with the bytes that it
+// writes. All processes together then look as often as their writes require, and none has to know
+// about the others. The key decides, because its digits are as good as random numbers.
 bool BuildCache::looks_after(const std::string& key, std::size_t bytes) {
   const bool first = !std::exchange(looked_, true);
   std::uint32_t drawn = 0;
@@ -198,7 +200,7 @@ Result<std::vector<BuildCache::File>> BuildCache::list() {
 
 void BuildCache::evict() {
   Result<std::vector<File>> files = list();
-  if (!files.ok()) return;  // another time
+  if (!files.ok()) return;  // the next look tries again
   std::int64_t bytes = 0;
   for (const File& file : *files) {
     if (!file.temporary) bytes += file.bytes;

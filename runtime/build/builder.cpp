@@ -45,7 +45,7 @@ class EntryLock {
   std::string entry_;
 };
 
-// A request for each kernel, each once.
+// One request for each different kernel.
 std::vector<BuildRequest> requests_of_kernels(const BuildRequest& request) {
   std::vector<BuildRequest> requests;
   std::set<std::string_view> seen;
@@ -59,11 +59,11 @@ std::vector<BuildRequest> requests_of_kernels(const BuildRequest& request) {
   return requests;
 }
 
-// In one program. More save next to nothing, and labels in the PTX have the number of their kernel,
-// whose length must not change.
+// The most kernels in one program. With more, a kernel would hardly take less time. Labels in the
+// PTX have the number of their kernel, and the length of this number must not change.
 constexpr std::ptrdiff_t kMostKernels = 8;
 
-// Whether the kernels of both may be compiled as one program.
+// Whether the kernels of both requests may be compiled as one program.
 bool go_together(const BuildRequest& one, const BuildRequest& other) {
   return one.sources == other.sources && one.dynamic_shared == other.dynamic_shared &&
          program_text(one) == program_text(other);
@@ -116,8 +116,8 @@ Result<BuildRequest> variant_build_request(const Operator& op, const Variant& va
     const Result<std::int64_t> bytes = launch.shared.evaluate(slots);
     dynamic_shared.push_back(!bytes.ok() || *bytes != 0);
   }
-  const bool kernels_apart =
-      variables.empty();  // a launch writes one that several kernels may read
+  // A launch writes a variable that several kernels may read.
+  const bool kernels_apart = variables.empty();
   return BuildRequest{.sources = op.sources.get(),
                       .source = design.source,
                       .kernels = std::move(kernels),
@@ -229,7 +229,7 @@ void Builder::build_together(const std::vector<BuildRequest>& requests) {
     for (const std::optional<Build>& build : compilers_.at(first.arch)->compile_together(group)) {
       if (!build.has_value()) continue;
       any = true;
-      // If it could not be kept, build() compiles it alone, and says so.
+      // If the build could not be kept, build() compiles it alone, and reports this.
       static_cast<void>(cache_.store(*build));
     }
     compiled_ += any ? 1 : 0;

@@ -15,7 +15,7 @@ namespace mgtune {
 inline constexpr std::string_view kCacheEntryFormat = "mgtune build 1";
 
 // Whether the text is a SHA-256 in hex. File names (without suffix) and all hashes of an entry must
-// be.
+// be such texts.
 bool is_sha256_hex(std::string_view text);
 
 std::string encode_cache_entry(const Build& build);

@@ -1,8 +1,9 @@
-// The binary of a build whose kernels were compiled one by one: their binaries, one behind the
-// other. Pure functions.
+// The binary of a build whose kernels were compiled one by one: a list of their binaries. Pure
+// functions.
 //
-// The text begins with the line "mgtune kernels N", and one line with the bytes of each binary
-// follows. A binary of another kind, for example a cubin, is a list of one.
+// The text begins with the line "mgtune kernels N". N lines follow, each with the number of bytes
+// of one binary, and then the binaries themselves. A text without this first line, for example a
+// cubin, counts as a list of one binary.
 
 #pragma once
 
@@ -16,8 +17,8 @@ namespace mgtune {
 
 std::string join_binaries(const std::vector<std::string>& binaries);
 
-// The binaries of join_binaries(); `{binary}` if it is none of its results. corrupt if the sizes do
-// not add up.
+// The binaries that join_binaries() joined, or `{binary}` if it did not make this text. corrupt if
+// the sizes do not add up.
 Result<std::vector<std::string>> split_binaries(std::string_view binary);
 
 }  // namespace mgtune

@@ -11,7 +11,7 @@
 
 namespace mgtune {
 
-// The tree keeps it: it is computed once per tree and source.
+// The result is computed once per tree and source. The tree keeps it.
 const SourceClosure& source_closure(const SourceTree& tree, const std::string& source);
 
 // "<mg/vec.cuh>", the first of mgtune's headers in the closure whose code has the identifier

@@ -28,8 +28,8 @@ struct BuildRequest {
   std::vector<MacroDefinition> macros = {};  // for the source and what it includes
   std::vector<std::string> variables = {};   // of the source, which launches write: "d_filter"
   std::vector<std::string> options = {};     // of NVRTC, beside mgtune's own: "--fmad=false"
-  // The kernels share no variable, and other requests may have some of them too. Not part of the
-  // key.
+  // Whether the kernels may be compiled one by one, because they share no variable. Other requests
+  // may then have some of the same kernels. Not part of the key.
   bool kernels_apart = false;
   // Whether each kernel is launched with dynamic shared memory; empty: not known. Kernels that
   // differ in it are not compiled together, because that changes the layout of their static memory.
@@ -55,11 +55,11 @@ class Compiler {
   // compiler that was killed, no space).
   virtual Result<Build> compile(const BuildRequest& request) = 0;
 
-  // Compiles requests that have one kernel each, and are equal otherwise, as one program, which
-  // takes less time. Returns a build for each request, whose binary is byte for byte that of
-  // compile(). nullopt for a request whose kernel did not compile together with the others, or
-  // whose build would depend on them: the caller compiles it alone, which also says what is wrong
-  // with it.
+  // Compiles several requests as one program, which takes less time. Each request must have one
+  // kernel, and apart from it the requests must be equal. Returns a build for each request, whose
+  // binary is byte for byte the one that compile() makes. nullopt for a request whose kernel did
+  // not compile together with the others, or whose build would depend on them. The caller compiles
+  // such a request alone, which also says what is wrong with it.
   virtual std::vector<std::optional<Build>> compile_together(
       const std::vector<BuildRequest>& requests) {
     return std::vector<std::optional<Build>>(requests.size());
@@ -75,8 +75,8 @@ Result<std::unique_ptr<Compiler>> make_compiler(const std::string& arch);
 // from compute capability 10.0 on, where cubins have a second form of the code.
 bool compiles_together(std::string_view arch);
 
-// These make one of the two. make_host_compiler() fails as find_host_toolchain() does. NVRTC needs
-// no GPU and no driver, and is not opened before the first compile.
+// Each of these makes one kind of compiler. make_host_compiler() fails as find_host_toolchain()
+// does. NVRTC needs no GPU and no driver, and is not opened before the first compile.
 Result<std::unique_ptr<Compiler>> make_host_compiler(const std::string& arch);
 Result<std::unique_ptr<Compiler>> make_nvrtc_compiler(
     const std::string& arch, FileSystem& file_system = FileSystem::real(),

@@ -23,10 +23,10 @@ struct Cubin {
   std::vector<CubinSection> sections;
 };
 
-// nullopt if it is no cubin, or is damaged. The result points into the text.
+// nullopt if the text is not a cubin, or is damaged. The result points into the text.
 std::optional<Cubin> read_cubin(std::string_view text);
 
-// The struct at this place of a file or section; nullopt if that ends before.
+// The struct at this place of a file or section; nullopt if the bytes end before the struct does.
 template <typename Struct>
 std::optional<Struct> read_at(std::string_view bytes, std::uint64_t place) {
   if (place > bytes.size() || bytes.size() - place < sizeof(Struct)) return std::nullopt;

@@ -21,8 +21,8 @@ enum class DebugInfo : std::uint8_t {
   full,   // not optimized, so that a debugger can stop at every line and show every variable
 };
 
-// Like make_compiler(). Its identity says the debug information, so builds with and without have
-// different keys.
+// Like make_compiler(). The identity of the compiler includes the debug information, so builds with
+// and without it have different keys.
 Result<std::unique_ptr<Compiler>> make_debug_compiler(const std::string& arch, DebugInfo debug);
 Result<std::unique_ptr<Compiler>> make_host_compiler(const std::string& arch, DebugInfo debug);
 Result<std::unique_ptr<Compiler>> make_nvrtc_compiler(const std::string& arch, DebugInfo debug);

@@ -213,7 +213,7 @@ class HostCompiler final : public Compiler {
   }
 
  private:
-  // The content distinguishes trees, because two families may each have a forward.cu.
+  // The name of the folder is a hash of the files, because two families may each have a forward.cu.
   Result<std::string> write_sources(const SourceTree& sources) {
     Sha256 hash;
     for (const auto& [path, content] : sources.files) hash.update_field(path).update_field(content);
@@ -227,7 +227,7 @@ class HostCompiler final : public Compiler {
     return directory;
   }
 
-  // Without it every compile takes longer, but none fails.
+  // Without the precompiled header every compile takes longer, but none fails.
   void precompile_header() const {
     std::vector<std::string> arguments = compile_arguments(toolchain_);
     append(arguments,
@@ -239,7 +239,7 @@ class HostCompiler final : public Compiler {
     Subprocess command;
     command.arguments = std::move(arguments);
     command.directory = folder_.path() + "/" + directory;
-    command.temporary_folder = folder_.path();  // one that is killed leaves files there
+    command.temporary_folder = folder_.path();  // a compiler that is killed leaves files there
     command.deadline = kDeadline;
     return command;
   }
@@ -255,8 +255,8 @@ class HostCompiler final : public Compiler {
     return Status(StatusCode::compile_failed, std::exchange(log, std::string()));
   }
 
-  // The compiler's message. Files have the names of the family's files, our own unit is left out,
-  // and the text is not too long.
+  // The compiler's message, cut off if it is too long. It names files as the family does, and lines
+  // about our own unit are left out.
   std::string readable(const std::string& output, const SourceTree& sources) const {
     std::string text;
     std::istringstream lines(output);
@@ -288,7 +288,7 @@ Result<std::unique_ptr<Compiler>> make_host_compiler(const std::string& arch) {
 
 Result<std::unique_ptr<Compiler>> make_host_compiler(const std::string& arch, DebugInfo debug) {
   MGTUNE_ASSIGN(HostToolchain toolchain, find_host_toolchain(arch));
-  // The last level of optimization counts.
+  // The compiler uses the last -O option.
   if (debug == DebugInfo::full) toolchain.compile_flags.emplace_back("-O0");
   MGTUNE_ASSIGN(TemporaryFolder folder, TemporaryFolder::create());
   auto compiler = std::make_unique<HostCompiler>(arch, std::move(toolchain), std::move(folder));

@@ -109,8 +109,8 @@ void set_flags(HostToolchain& toolchain, bool is_clang, bool check_races) {
     add_flags(flags, {"-ferror-limit=3"});
   } else {
     // Unique symbols would make builds with equal instantiations share their static storage.
-    // Messages need lines alone. To track where variables are as well takes a sixth of the time,
-    // and half of it with sanitizers.
+    // Messages need only the lines. Tracking where variables are as well would take a sixth of the
+    // compile time, and half of it with sanitizers.
     add_flags(flags, {"-fno-gnu-unique", "-fmax-errors=3", "-gno-record-gcc-switches",
                       "-frandom-seed=mgtune", "-fno-var-tracking"});
   }
@@ -120,10 +120,10 @@ void set_flags(HostToolchain& toolchain, bool is_clang, bool check_races) {
       add_flags(flags, {"--param=tsan-instrument-func-entry-exit=0", "-Wno-tsan",
                         "-Wmaybe-uninitialized"});
   } else if (kAddressSanitizer) {
-    // Tests launch a kernel a few times, so most of their time goes into compiling it: 2.2 s with
-    // -Og for one of attention, 3.7 s with -O1.
-    // AddressSanitizer reports the access itself where these checks of UBSan would report the
-    // address before it. They take a third of the compile time.
+    // Tests launch a kernel a few times, so most of their time goes into compiling it: for one of
+    // attention's kernels 2.2 s with -Og and 3.7 s with -O1. The checks of UBSan that are switched
+    // off report a bad address before it is used, and take a third of the compile time.
+    // AddressSanitizer reports the access itself.
     add_flags(flags,
               {is_clang ? "-O1" : "-Og", "-fsanitize=address,undefined",
                "-fno-sanitize=null,object-size,pointer-overflow", "-fno-sanitize-recover=all"});

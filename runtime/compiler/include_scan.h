@@ -13,8 +13,8 @@ struct IncludeScan {
   bool computed = false;           // an #include names its file by a macro
 };
 
-// Includes that a condition or a comment disables are listed too. One too many costs a rebuild; one
-// too few would give a stale build.
+// Includes that a condition or a comment disables are listed too. If the list has a file too many,
+// a build may be made again without need; if it lacked one, a stale build would be used.
 IncludeScan scan_includes(std::string_view source);
 
 }  // namespace mgtune

@@ -12,8 +12,8 @@
 namespace mgtune {
 namespace {
 
-// The sections of the new cubin, in the order of ptxas, which writes constants before the code for
-// older architectures. Sections of a kernel have its symbol after the name.
+// The sections of the new cubin, in the order of ptxas. For older architectures ptxas writes
+// constants before the code. The name of a kernel's section ends with the kernel's symbol.
 struct SectionKind {
   std::string_view name;
   bool is_of_kernel = false;
@@ -102,7 +102,8 @@ struct Symbol {
   std::string name;
 };
 
-// Builds the new cubin step by step. A step returns false if it meets what it does not know.
+// Builds the new cubin step by step. A step returns false if it meets something that it does not
+// know.
 class Cut {
  public:
   Cut(const Cubin& cubin, std::string_view kernel) : old_(cubin), kernel_(kernel) {}
@@ -165,8 +166,8 @@ bool Cut::keep_sections() {
          find(".strtab") != nullptr && find(".shstrtab") != nullptr;
 }
 
-// The order of ptxas, in which the symbol of constants has two places: an early one where they are
-// written before the code.
+// The place of a symbol in the order of ptxas. The symbol of constants comes early if they are
+// written before the code, otherwise last.
 int Cut::rank_of(const Symbol& symbol) const {
   const Elf64_Sym& head = symbol.symbol;
   if (head.st_shndx == SHN_UNDEF) return symbol.name.empty() ? 7 : 4;
@@ -185,7 +186,7 @@ int Cut::rank_of(const Symbol& symbol) const {
   return section == ".debug_frame" ? 8 : section == ".nv.callgraph" ? 9 : 10;
 }
 
-// One without a name stands for shared memory.
+// An undefined symbol without a name stands for shared memory.
 bool Cut::keeps(const Symbol& symbol) const {
   const Elf64_Sym& head = symbol.symbol;
   if (head.st_shndx == SHN_UNDEF) {
@@ -304,8 +305,8 @@ bool Cut::renumber_relocations(Section& section, std::uint64_t first, std::uint6
   return true;
 }
 
-// The entries of a kernel's frame, and of those of its functions, stand together. Each refers to a
-// common entry before it. All have lengths of 64 bits.
+// The entries of a kernel's frame, and those of the frames of its functions, stand together. Each
+// one refers to a common entry before it. All of them have 64-bit lengths.
 bool Cut::cut_frames() {
   Section* const frames = find(".debug_frame");
   Section* relocations = find(".rela.debug_frame");
@@ -382,8 +383,8 @@ void Cut::write_tables() {
   find(".shstrtab")->content = std::move(section_names);
 }
 
-// The segments of the old cubin, with what is left of each. Memory without content, which is shared
-// memory, belongs to the one that can be written.
+// The segments of the old cubin, each with the sections that are left of it. Sections without
+// content, which are shared memory, belong to the segment that can be written.
 std::vector<Elf64_Phdr> Cut::segments(std::string_view text) const {
   std::vector<Elf64_Phdr> kept;
   for (std::uint64_t i = 0; i < old_.head.e_phnum; ++i) {

@@ -9,13 +9,14 @@
 
 namespace mgtune {
 
-// A cubin with this kernel alone: its sections, and its part of those that all kernels share, such
-// as the symbols and the frames of a debugger. Variables of the source are left out, so the kernel
-// must use none of them, and must call no function (ptx_entries.h tells). Two cubins with the same
-// kernel give the same bytes if ptxas made the same code of it.
+// A cubin with this kernel alone. It has the sections of the kernel, and the kernel's part of the
+// sections that all kernels share, such as the symbols and the frames for a debugger. It has no
+// variables of the source. So the kernel must use no variable and call no function
+// (PtxEntry::stands_alone). If ptxas made the same code for a kernel in two cubins, the results
+// have the same bytes.
 //
 // nullopt if there is no such kernel, or if the cubin has anything that this function does not
-// know: cubins of GPUs from 10.0 on, which have a second form of the code, and those with line
+// know: cubins of GPUs from 10.0 on, which have a second form of the code, and cubins with line
 // information. Pure.
 std::optional<std::string> kernel_cubin(std::string_view cubin, std::string_view kernel);
 

@@ -33,21 +33,22 @@ constexpr std::string_view kCommonFamily = "kernels/common/";
 constexpr std::array<const char*, 3> kOptions = {"--std=c++20", "--modify-stack-limit=false",
                                                  "--ptxas-options=-v"};
 
-// From CUDA 12.9 on, NVRTC has a cache of its own, where there is a driver. A cubin that comes from
-// it comes without ptxas's report, so registers and spills would be unknown. mgtune's own cache
-// keeps the report.
+// From CUDA 12.9 on, NVRTC has a cache of its own, where there is a driver. A cubin from this cache
+// comes without ptxas's report, so registers and spills would be unknown. mgtune's own cache keeps
+// the report.
 constexpr int kFirstWithCache = 1209;
 constexpr const char* kNoCache = "--no-cache";
 
 // From CUDA 12.4 on, NVRTC can leave out textures, launches from the device, and the types of the
-// runtime's and driver's interfaces, which takes 3 ms less per program.
+// runtime's and driver's interfaces. That saves 3 ms per program.
 constexpr int kFirstWithMinimal = 1204;
 constexpr const char* kMinimal = "--minimal";
 
 // Lets mg/half_types.cuh include CUDA's own headers.
 constexpr const char* kCudaHeaders = "--define-macro=MG_CUDA_HEADERS";
 
-// Part of the identity: earlier builds of the same sources have what kernel_cubin() leaves out.
+// Part of the identity, because earlier builds of the same sources still have the parts that
+// kernel_cubin() leaves out.
 constexpr const char* kOneKernel = ", cubins of one kernel";
 
 // Only NVRTC_ERROR_OUT_OF_MEMORY says nothing about the source.
@@ -128,8 +129,8 @@ std::vector<std::string> kernels_once(const BuildRequest& request) {
   return kernels;
 }
 
-// The name of the request's only kernel, also of one that its parameters tell from others of the
-// name: "static_cast<void (&)(int*)>(k<1>)".
+// The name of the request's only kernel. It may stand in a cast that chooses one of several
+// overloads: "static_cast<void (&)(int*)>(k<1>)".
 std::string_view kernel_of(const BuildRequest& request) {
   constexpr std::string_view kCast = "static_cast<";
   std::string_view kernel = request.kernels.front();
@@ -141,20 +142,21 @@ bool is_of_template(const BuildRequest& request) {
   return kernel_of(request).find('<') != std::string_view::npos;
 }
 
-// The source and the name of its only kernel, without the template's arguments.
+// The source, and the name of the request's only kernel without the template's arguments.
 std::string template_of(const BuildRequest& request) {
   const std::string_view kernel = kernel_of(request);
   return request.sources->folder + "/" + request.source + ": " +
          std::string(kernel.substr(0, kernel.find('<')));
 }
 
-// ptxas does not depend on what of CUDA a source sees, and may have taken long.
+// Whether the source may compile with all of CUDA's headers. An error of ptxas does not depend on
+// them, and another try may take long.
 bool may_need_all(const Status& failure) {
   return failure.code() == StatusCode::compile_failed &&
          failure.message().find("ptxas ") == std::string::npos;
 }
 
-// How much of CUDA's headers and of what NVRTC itself predefines a program is compiled with.
+// How much of CUDA's headers, and of the declarations that NVRTC itself predefines, a program gets.
 enum class CudaPart : std::uint8_t { small, all };
 
 class NvrtcCompiler final : public Compiler {
@@ -201,8 +203,8 @@ class NvrtcCompiler final : public Compiler {
   }
 
   // First tries with the small part of CUDA that the kernels of this repository need. It is faster
-  // to read and gives the same machine code. A source that needs more is compiled with all of it,
-  // from its next compile on at once.
+  // to read and gives the same machine code. If a source needs more, it is compiled with all of
+  // CUDA, and its later compiles start with that.
   Result<std::unique_ptr<Program>> compiled(const BuildRequest& request) {
     MGTUNE_TRY(open());
     const std::pair<std::string, std::string> source(request.sources->folder, request.source);
@@ -303,7 +305,7 @@ class NvrtcCompiler final : public Compiler {
       MGTUNE_ASSIGN(const std::string symbol, this->symbol(program, address_expression(variable)));
       build.variables.push_back({variable, symbol});
     }
-    // As compile_together() makes it.
+    // So the build is the same as one of compile_together().
     if (entries.size() == 1 && build.kernels.size() == 1 && request.variables.empty() &&
         entries.front().stands_alone) {
       auto cut = kernel_cubin(build.binary, build.kernels.front().symbol);
@@ -313,9 +315,9 @@ class NvrtcCompiler final : public Compiler {
     return build;
   }
 
-  // Adds builds of the requests at these places. If they do not compile, one half may do so without
-  // the other. Kernels that depend on others, for example on those with bulk copies, are compiled
-  // again without these.
+  // Adds builds of the requests at these places. If they do not compile together, each half is
+  // tried alone. Kernels that depend on others in the program, for example on kernels with bulk
+  // copies, are compiled again without the others.
   void compile_together(const std::vector<BuildRequest>& requests,
                         const std::vector<std::size_t>& places,
                         std::vector<std::optional<Build>>& builds) {
@@ -345,7 +347,8 @@ class NvrtcCompiler final : public Compiler {
     const Result<std::string> cubin = this->cubin(**program);
     const std::string log = (*program)->log(), ptx = (*program)->ptx();
     const std::vector<PtxEntry> entries = parse_ptx(ptx);
-    // With a kernel that is no template, requests alone have two kernels, and are not cut.
+    // If the source also has a kernel that is not a template, this kernel is in every program. Then
+    // a request that is compiled alone has two kernels, and its cubin is not cut.
     if (!cubin.ok() || entries.size() != kernels_once(all).size()) return true;
     for (const std::size_t i : places) {
       const Result<std::string> symbol = this->symbol(**program, requests[i].kernels.front());
@@ -375,7 +378,7 @@ class NvrtcCompiler final : public Compiler {
   LibraryLoader& loader_;
   std::optional<Nvrtc> nvrtc_;
   std::set<std::pair<std::string, std::string>> needs_all_;  // folders and sources
-  std::set<std::string> dependent_;  // templates whose kernels did not go together
+  std::set<std::string> dependent_;  // templates whose kernels depend on others
 };
 
 // Identifies NVRTC's build without opening it: the name that its links lead to

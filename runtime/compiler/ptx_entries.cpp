@@ -17,8 +17,8 @@ constexpr std::array<std::string_view, 11> kNoted = {
     "cp.async.bulk", "wgmma.", "setmaxnreg.", "tcgen05.", "tex.", "tld4.",
     "txq.",          "suld.",  "sust.",       "sured.",   "suq."};
 
-// The memory of mg::dynamic_shared(). Kernels may declare other memory of a launch with alignments
-// of their own, of which NVRTC takes the first one for all of a program.
+// The memory of mg::dynamic_shared(). If kernels declare their dynamic memory in another way, the
+// declarations may have different alignments, and NVRTC takes the first one for the whole program.
 constexpr std::string_view kDynamicShared = "_ZN2mg17mg_dynamic_sharedE";
 
 // Declares static shared memory in the body of the only kernel that has it, behind a comment.
@@ -125,7 +125,7 @@ std::vector<PtxEntry> parse_ptx(std::string_view ptx) {
       at = end + 1;
       continue;
     }
-    // A declaration without a body ends with a semicolon. A body ends with a brace on its own.
+    // A declaration without a body ends with a semicolon. A body ends with a brace on its own line.
     const std::size_t body = ptx.find("\n{", at), stop = ptx.find(";\n", at);
     const std::size_t close = body == ptx.npos || stop < body ? stop : ptx.find("\n}", body);
     const std::size_t next = close == ptx.npos ? ptx.size() : close + 2;
@@ -148,8 +148,8 @@ std::vector<PtxEntry> parse_ptx(std::string_view ptx) {
   const bool is_known = dynamic == 0 || (dynamic == 1 && names.contains(kDynamicShared));
   const bool calls = std::ranges::any_of(uses, &Uses::function);
   std::bitset<kNoted.size()> noted;
-  // A static array that two kernels have is at the same place in both. In a kernel that has no
-  // other static memory, this is its place also if the kernel is compiled alone.
+  // A static array of two kernels is at the same place in both. If a kernel has no other static
+  // memory, the array is at this place also if the kernel is compiled alone.
   std::set<std::string_view> moved;
   for (const Uses& kernel : uses) {
     noted |= kernel.noted;
@@ -159,8 +159,8 @@ std::vector<PtxEntry> parse_ptx(std::string_view ptx) {
   }
   for (std::size_t i = 0; i < entries.size(); ++i) {
     entries[i].stands_alone = !uses[i].function && !uses[i].global_or_constant;
-    // Dynamic memory that one kernel has changes the layout of static memory in all. Functions that
-    // one kernel calls are noted for all.
+    // If one kernel has dynamic memory, the layout of static memory changes in all of them. If one
+    // kernel calls functions, these are noted for all of them.
     entries[i].is_independent =
         is_known && !calls && uses[i].dynamic_shared == (dynamic > 0) && uses[i].noted == noted &&
         std::ranges::none_of(uses[i].shared, [&](auto name) { return moved.contains(name); });

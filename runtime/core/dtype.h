@@ -1,6 +1,6 @@
 // The element types of tensors and kernel arguments, exact host conversions of the 16-bit types,
-// and scalar arguments. All numbers are converted here: those of programs, those of checks, and
-// those of an operator's expressions. Pure functions on plain values.
+// and scalar arguments. All numbers are converted here: the ones that programs pass, the ones of
+// checks, and the values of an operator's expressions. Pure functions on plain values.
 
 #pragma once
 
@@ -64,8 +64,8 @@ auto with_element_type(DType dtype, const Function& function) {
 }
 // NOLINTEND(bugprone-branch-clone)
 
-// A scalar kernel argument in the form in which it is in the argument block. The value in its
-// declared dtype is in the low bytes. The other bytes are zero.
+// A scalar kernel argument as it stands in the argument block. The value in its declared dtype is
+// in the low bytes. The other bytes are zero.
 union ScalarValue {
   double f64;
   float f32;

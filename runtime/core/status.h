@@ -123,7 +123,7 @@ class [[nodiscard]] Result {
     if (::mgtune::Status mgtune_status = (expression); !mgtune_status.ok()) return mgtune_status; \
   } while (false)
 
-// MGTUNE_ASSIGN(auto x, f()); likewise for a Result<T>, binding its value on success.
+// MGTUNE_ASSIGN(auto x, f()); does the same for a Result<T>, and on success sets x to its value.
 // NOLINTBEGIN(bugprone-macro-parentheses): a declaration cannot stand in parentheses.
 #define MGTUNE_ASSIGN(declaration, expression) \
   MGTUNE_ASSIGN_NAMED(MGTUNE_CONCAT(mgtune_result_, __LINE__), declaration, expression)

@@ -33,7 +33,7 @@ VariantWords split_variant(std::string_view text);
 bool is_value_word(std::string_view word);
 
 // The text of a parameter's value that is a floating number: "0.5", "2.0", "1e-05". It always has a
-// point or an exponent, so that it is none of an integer.
+// point or an exponent, so it is never the text of an integer.
 std::string real_text(double value);
 bool is_real_text(std::string_view word);  // whether real_text() writes the word
 

@@ -85,7 +85,7 @@ Result<bool> Statement::step() {
   const int code = sqlite3_step(statement_.get());
   if (code == SQLITE_ROW) return true;
   if (code != SQLITE_DONE) return database_->failure(code);
-  // A statement outside of a transaction is one by itself.
+  // A statement outside of a transaction is a transaction by itself.
   const bool has_written = !reads && sqlite3_get_autocommit(database_->handle_) != 0;
   if (has_written) MGTUNE_TRY(database_->check_guard());
   return false;
@@ -172,8 +172,8 @@ Result<std::unique_ptr<Database>> Database::in_memory(const std::string& path) {
 }
 
 Status Database::failure(int code) {
-  // The file may be the reason of the failure. If there is another reason, the rows must be kept
-  // all the same.
+  // If the file is lost, that may be the cause of the failure. The rows are then rescued, also if
+  // the cause is another one.
   if (has_lost_file()) {
     sqlite3_exec(handle_, "ROLLBACK", nullptr, nullptr, nullptr);
     if (Status lost = check_guard(); !lost.ok()) return lost;

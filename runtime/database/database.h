@@ -44,8 +44,8 @@ inline SqlValue sql_value(const std::optional<std::int64_t>& value) {
 class Database;
 
 // A prepared statement. Each bind() sets the next parameter. If a bind() fails, the next step()
-// returns the failure. When it is destroyed, its database, which must still be there, keeps what
-// SQLite compiled for the next statement of the same text.
+// returns the failure. The database must outlive the statement. When the statement is destroyed,
+// the database keeps its compiled form for the next statement with the same text.
 class Statement {
  public:
   void bind(const SqlValue& value);
@@ -76,12 +76,12 @@ class Statement {
   std::optional<std::chrono::nanoseconds> began_reading_;
 };
 
-// What a connection that writes asks after each write, and before it reports a failure. The one
-// that there is watches over the place of the file (store/file/place_guard.h).
+// A connection that writes asks this object, after each write and before it reports a failure,
+// whether the file is still at its place. The only implementation is in store/file/place_guard.h.
 class WriteGuard {
  public:
   virtual ~WriteGuard() = default;
-  virtual bool has_lost_file() const = 0;  // nobody finds later what is written now
+  virtual bool has_lost_file() const = 0;  // what is written now would not be found
   virtual Status check() = 0;              // the failure of a write, if the file is lost
 };
 
@@ -102,8 +102,8 @@ class Database {
 
   // Prepares a statement and binds its parameters: values, and rows of values (TableRow). It is not
   // run yet. Compiling a text takes SQLite about 10 us, and a sweep has some 15 statements for each
-  // variant. So the last 32 statements that were destroyed are kept, and a statement of the same
-  // text takes one of these.
+  // variant. So the last 32 statements that were destroyed are kept, and a new statement with the
+  // same text uses a kept one again.
   template <typename... Values>
   Result<Statement> query(std::string_view sql, const Values&... values) {
     Result<Statement> statement = prepare(sql);
@@ -121,9 +121,10 @@ class Database {
   std::int64_t last_insert_id() const;
   std::int64_t changed_rows() const;  // by the last statement
   void set_busy_timeout(int milliseconds);
-  // How much processor time of the thread may pass between the first and the last step of a
-  // statement that only reads: 60 s if nobody sets it. So a file that was made to keep readers busy
-  // for ever is given up, and a slow disk or a locked file is not.
+  // Sets how much processor time the thread may use between the first and the last step of a
+  // statement that only reads. The default is 60 s. So a file that was made to keep readers busy
+  // for ever is given up. A slow disk or a locked file is not given up, because waiting takes no
+  // processor time.
   void set_read_limit(std::chrono::milliseconds limit) { read_limit_ = limit; }
 
   void set_guard(std::unique_ptr<WriteGuard> guard) { guard_ = std::move(guard); }
@@ -135,11 +136,11 @@ class Database {
   // POSIX locks of all of its connections to the file.
   Result<std::string> header();
 
-  // Whether the last failure has this cause: a writer was killed, its transaction must be rolled
-  // back, and this connection may only read.
+  // Whether the last failure has this cause: a writer was killed and its transaction must be rolled
+  // back, but this connection may only read.
   bool needs_recovery() const;
 
-  // For what needs more of SQLite than the functions above.
+  // For code that needs more of SQLite than the functions above.
   sqlite3* handle() const { return handle_; }
   Status failure(int code);  // of a code that SQLite returned
 

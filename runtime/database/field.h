@@ -26,10 +26,10 @@ enum Documents : unsigned {
 struct FieldTraits {
   std::string_view unit = "";  // "ns"; "" for texts and counts
   unsigned documents = kEveryDocument;
-  bool is_first = false;            // documents show it before the fields that are not
+  bool is_first = false;            // documents show these fields before the others
   std::string_view csv_name = "";   // if the name in CSV files differs
   std::string_view page_name = "";  // if the name in the report differs
-  int added_in = 0;  // version of the store's format; 0 if a written-out step of schema.cpp adds it
+  int added_in = 0;  // since this format of the store; 0 if schema.cpp adds it in a step of its own
 };
 
 template <typename Record, typename Value>

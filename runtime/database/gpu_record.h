@@ -15,7 +15,7 @@
 namespace mgtune {
 
 // The properties of a GPU that results depend on. The cpu device has a record too, with `emulation`
-// set. There is no operator==, because is_same_gpu() says whose results count for whom.
+// set. There is no operator==: is_same_gpu() says whether results of one GPU count for another.
 struct GpuRecord {
   std::string model;  // "NVIDIA H200"; "cpu"
   std::string arch;   // "sm_90"; "cpu"

@@ -13,7 +13,7 @@
 
 namespace mgtune {
 
-// How a program finds a pick: by what a plan fixes, and by how large the problem is
+// The key by which a program finds a pick: what a plan fixes, and how large the problem is
 // (selection/pick_key.h). A pick that mgtune stored before format 7 has no key.
 struct PickKey {
   std::string kind;  // "rmsnorm.forward hidden=4096 T=bf16"; "": there is no key
@@ -21,7 +21,7 @@ struct PickKey {
   bool operator==(const PickKey&) const = default;
 };
 
-// A problem, and what its cost formulas say.
+// A problem, and the values of its cost formulas.
 struct ProblemRecord {
   std::string op, text;
   double bytes = 0, flops = 0;
@@ -57,8 +57,8 @@ struct TunedView {
   double copy_ns = 0;  // time of a copy of the same bytes (store/copy_times.h); 0: not read
 };
 
-// A variant whose newest result on a problem and GPU is a failure after which it is never run
-// there.
+// A variant whose newest result on a problem and GPU is a failure. After such a failure the variant
+// is never run on that GPU.
 struct FailureView {
   GpuRecord gpu;
   std::string op, variant;

@@ -14,12 +14,12 @@
 namespace mgtune {
 namespace {
 
-// What is read here, as a list in SQL. All formats from 1 on have these tables.
+// The tables that are read here, as a list in SQL. All formats from 1 on have them.
 constexpr std::string_view kTables =
     "('gpus', 'operators', 'problems', 'variants', 'sweeps', 'outcomes', 'tuned')";
 constexpr std::int64_t kTableCount = 7;
 
-// The words are the file's: no control characters for the terminal, and not too long.
+// `what` has words from the file. So it is cut off, and gets no control characters to the terminal.
 Status strange(const std::string& path, const std::string& what) {
   std::string text = what.substr(0, 80);
   std::ranges::replace_if(
@@ -28,8 +28,9 @@ Status strange(const std::string& path, const std::string& what) {
                  " is not mgtune's; remove that to use the file");
 }
 
-// SQLite makes of a row of the schema what its SQL says, whatever the type in the row is. A row
-// without SQL is an index that SQLite made by itself.
+// Refuses everything but plain tables and indexes. SQLite builds what the SQL of a schema row says,
+// whatever the type in the row is, so both are checked. A row without SQL is an index that SQLite
+// made by itself.
 Status check_plain(Database& database) {
   MGTUNE_ASSIGN(const std::string other,
                 database.read_text("SELECT type || ' ''' || name || '''' FROM sqlite_schema"
@@ -45,7 +46,8 @@ Status check_plain(Database& database) {
   return computed.empty() ? Status() : strange(database.path(), computed);
 }
 
-// The row ids of the GPUs that count as this one. There are few.
+// The row ids of the GPUs that count as this one. All rows of `gpus` are read, because there are
+// few.
 Result<std::vector<std::int64_t>> same_gpus(Database& database, const GpuRecord& gpu) {
   std::vector<std::int64_t> ids;
   const auto read_gpu = [&](Row& row) {
@@ -150,8 +152,8 @@ Status PickDatabase::connect() {
   return {};
 }
 
-// Begins a transaction: what is checked is what is read. The schema changes only if somebody edits
-// the file or brings it up to date.
+// Begins a transaction, so that the schema that is checked is the one that is read. The schema
+// changes only if somebody edits the file or brings it up to a newer format.
 Status PickDatabase::begin() {
   Database& database = *connection_.database;
   MGTUNE_TRY(database.execute("BEGIN"));
@@ -228,7 +230,7 @@ Result<PickDatabase::Nearest> PickDatabase::find(const std::string& op, const Pi
   const bool was_open = connection_.database != nullptr;
   Result<Nearest> nearest = find_now(key, gpu, most, accepts);
   if (!nearest.ok()) reset();
-  // A writer that was killed may have left something to roll back, which opening does.
+  // A killed writer may have left something to roll back. Opening the file again does that.
   if (!nearest.ok() && was_open) nearest = find_now(key, gpu, most, accepts);
   if (nearest.status().code() == StatusCode::not_found) return Nearest();
   if (!nearest.ok()) {

@@ -1,17 +1,17 @@
 // PickDatabase: a database of results as a program reads it: the picks that a plan needs, and the
 // variants that failed.
 //
-// A plan asks for the picks of its kind that are next to its size (PickKey) and that it accepts. An
-// index leads to them, so that costs the same whatever else the file has. What other processes have
-// written since the last question is found. Between questions the file is not locked: it stays open
-// while it is at rest (store/README.md), because opening takes 0.4 ms, and is closed while a writer
-// has a log beside it, because the log could not be merged. Picks without a key are read once, by
-// open().
+// A plan asks for the picks of its kind (PickKey) whose size is near its own and that it accepts.
+// An index finds them, so the cost does not depend on what else the file has. Each query sees what
+// other processes have written before it. Between queries the file is not locked. It stays open,
+// because opening takes 0.4 ms. But it is closed if a writer has a log beside it (store/README.md),
+// because an open connection would keep the log from being merged. Picks without a key are read
+// once, by open().
 //
 // The file may have any format up to kNewestFormat, and nothing is migrated. No table of
-// measurements is read. A stranger may have made the file: a view, a trigger, a virtual table or a
-// computed column in it is refused before a row is read. The words in the rows are not judged here
-// (selection/usable_rows.h). One thread at a time per object.
+// measurements is read. A stranger may have made the file: if it has a view, a trigger, a virtual
+// table or a computed column, it is refused before a row is read. The words in the rows are not
+// judged here (selection/usable_rows.h). One thread at a time per object.
 
 #pragma once
 
@@ -59,9 +59,9 @@ class PickDatabase {
   };
   // Whether a plan can use a pick of the problem with this text.
   using Accepts = std::function<bool(const std::string& problem)>;
-  // The accepted picks of this kind and GPU whose sizes are nearest to that of the key, at most
-  // `most`. Looks at no more than kMostLooked picks, the nearest ones. None if the file is not
-  // there any more. Otherwise it fails as open() does.
+  // The accepted picks of this kind and GPU whose sizes are nearest to the size of the key, at most
+  // `most`. Looks at no more than kMostLooked picks, the nearest ones. Empty if the file does not
+  // exist any more. Otherwise it fails as open() does.
   Result<Nearest> find(const std::string& op, const PickKey& key, const GpuRecord& gpu,
                        std::size_t most, const Accepts& accepts);
 
@@ -88,7 +88,7 @@ class PickDatabase {
   const std::string path_;
   Connection connection_;
   std::pair<std::uint64_t, std::uint64_t> file_;  // device and inode of the file that was opened
-  std::int64_t newest_outcome_ = -1;  // of `file_`, a row id: when the failures were read
+  std::int64_t newest_outcome_ = -1;  // the newest row of `outcomes` when the failures were read
   Content content_;
 };
 

@@ -3,8 +3,8 @@
 //
 // Ownership: buffers, modules and kernels belong to their device and must be destroyed before it.
 // Threads: load(), blocks_per_sm(), max_clusters() and set_thread_order() must not run
-// concurrently; the caller must make sure of that. All other functions may, so that no thread waits
-// for the stream of another one.
+// concurrently; the caller must make sure of that. All other functions may run concurrently, so no
+// thread waits for the stream of another one.
 
 #pragma once
 
@@ -148,20 +148,21 @@ class Device {
   virtual Status copy_to_host(void* host, const void* device, std::size_t bytes) = 0;
   virtual Status fill_bytes(void* device, unsigned char value, std::size_t bytes,
                             Stream stream) = 0;
-  // In the order of the stream, from memory that the device can read to memory of the device.
+  // Copies from memory that the device can read to memory of the device, in the order of the
+  // stream.
   virtual Status copy_on_device(void* to, const void* from, std::size_t bytes, Stream stream) = 0;
 
   virtual Result<std::unique_ptr<Module>> load(const Build& build) = 0;
 
-  // The values of the build.* names of expressions.
+  // Values of the build.* names of expressions.
   virtual Result<std::int64_t> blocks_per_sm(const Kernel& kernel, std::uint32_t threads,
                                              std::uint32_t shared_bytes) = 0;
   virtual Result<std::int64_t> max_clusters(const KernelLaunch& launch) = 0;
 
-  // Asynchronous on a GPU. On the cpu device the kernel has ended when this returns. Its errors
-  // (deadlock, failed assert) are returned as launch_failed, naming block, thread and line. A bad
-  // address ends the process on the cpu device, with the same facts on standard error; on a GPU it
-  // is device_lost.
+  // Asynchronous on a GPU. On the cpu device the kernel has ended when this returns. If a kernel
+  // fails there (deadlock, failed assert), the result is launch_failed, naming block, thread and
+  // line. A bad address ends the process on the cpu device, with the same facts on standard error;
+  // on a GPU the result is device_lost.
   virtual Status launch(const KernelLaunch& launch) = 0;
   virtual Status synchronize(Stream stream) = 0;
 

@@ -28,7 +28,7 @@ Result<CudaDevices> gpus() {
   return list_cuda_devices(*cuda_driver());
 }
 
-// The word asks for a GPU. The reason why there is none says more than the fact.
+// Whether the word asks for a GPU. If there is none, the message then says why.
 bool means_gpu(const std::string& word) { return word != "cpu" && word != "auto"; }
 
 // "NVIDIA L4 (0), cpu": what a word may mean here.
@@ -86,7 +86,7 @@ std::vector<DeviceInfo> first(const std::vector<DeviceInfo>& devices, Predicate 
 
 bool is_gpu(const DeviceInfo& device) { return device.kind == DeviceKind::cuda; }
 
-// "0,1": GPUs one by one, each once.
+// Selects the GPUs of a list such as "0,1", each once.
 Result<std::vector<DeviceInfo>> select_each(const std::vector<DeviceInfo>& devices,
                                             const std::vector<GpuProduct>& products,
                                             const std::string& words) {
@@ -131,7 +131,7 @@ Result<std::vector<DeviceInfo>> select_devices(const std::string& word) {
     if (selected.ok()) return selected;
   }
   const std::vector<DeviceInfo> devices = list_devices();
-  // The reason why the cpu device is missing says more than the fact.
+  // If the cpu device is missing too, the message says why.
   if (word == "auto" && devices.empty()) MGTUNE_TRY(cpu_plugin().status());
   Result<std::vector<DeviceInfo>> selected = select_among(devices, products, word);
   if (selected.status().code() != StatusCode::environment || !means_gpu(word)) return selected;

@@ -29,8 +29,8 @@ std::vector<std::string> failing_gpus();
 // device.
 Result<std::vector<DeviceInfo>> select_devices(const std::string& word);
 
-// Like select_devices(), if the machine had `devices` and the known products were
-// `products`.
+// Like select_devices(), but for a machine with `devices`, and with `products` as the known
+// products.
 Result<std::vector<DeviceInfo>> select_among(const std::vector<DeviceInfo>& devices,
                                              const std::vector<GpuProduct>& products,
                                              const std::string& word);
@@ -40,8 +40,9 @@ Result<std::vector<DeviceInfo>> select_among(const std::vector<DeviceInfo>& devi
 std::string suggest_gpu(const std::string& word, const std::vector<GpuProduct>& products,
                         std::vector<std::string> names);
 
-// Opens a device by DeviceInfo::id: a GPU in its primary context, or the cpu device, a plugin
-// library beside this binary (environment if it cannot be loaded, naming where it was looked for).
+// Opens a device by DeviceInfo::id: a GPU in its primary context, or the cpu device. The cpu device
+// is a plugin library beside this binary. If it cannot be loaded: environment, naming where it was
+// looked for.
 Result<std::unique_ptr<Device>> open_device(const std::string& id);
 
 }  // namespace mgtune

@@ -1,10 +1,10 @@
 // SharedModules: the modules that a device has loaded for the plans of a context. Plans that need
-// the same build share one module, so its code is on the GPU and in the instruction caches once. It
-// is unloaded when the last plan that uses it is destroyed. Kernels may share a module because none
-// keeps state in its module (kernels/README.md requires that); state between launches is in
-// workspaces. A variant that reads constant memory is the exception: each launch fills it. If a
-// module is loaded already, load() does not call the device. If the device is lost, the launch will
-// report that.
+// the same build share one module, so its code is on the GPU and in the instruction caches once. A
+// module is unloaded when the last plan that uses it is destroyed. Kernels may share a module
+// because they keep no state in it (kernels/README.md requires that); state between launches is in
+// workspaces. Variants that read constant memory are the exception: each launch fills that memory,
+// so they do not share their module (load_unshared()). If a module is loaded already, load() does
+// not call the device. If the device is lost, the launch will report that.
 //
 // Ownership: modules belong to the callers of load(). All modules must be destroyed before this
 // object, and this object before the device. Threads: any number may load and release modules at

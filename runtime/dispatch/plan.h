@@ -41,12 +41,12 @@ class Plan {
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
 
-  // In arguments.dims, -1 means the dim's default. unsupported, with the dims and the reason of
-  // each variant, if no loaded variant serves the call.
+  // In arguments.dims, -1 means the dim's default. If no loaded variant serves the call:
+  // unsupported, with the dims and the reason of each variant.
   Status launch(const LaunchArguments& arguments) const;
 
-  // Enough for every shape in the ranges and every variant of the plan, which is proven
-  // (launch/workspace_bound.h). A shape outside the ranges may need more; then it is not served.
+  // Enough for every shape in the ranges and every variant of the plan; this is proven
+  // (launch/workspace_bound.h). A shape outside the ranges may need more. Then it is not served.
   LoadedVariant::WorkspaceSize workspace_size() const;
 
   // Zeroes the part of a new workspace that must start out zeroed. Launches leave it zeroed.
@@ -57,7 +57,7 @@ class Plan {
     SelectionStep step;
     std::string reason;
     double expected_ns = 0;          // measured at these dims; 0 if nobody measured them
-    std::vector<std::string> lines;  // of a choice by rules: the way through the tree, the loss
+    std::vector<std::string> lines;  // of a choice by rules: the path in the tree, the loss
     std::string improvement;         // what would improve the choice; "" if nothing would
   };
   Result<Explanation> explain(const std::vector<std::int64_t>& dims) const;

@@ -39,7 +39,7 @@ class PlanRules {
   bool is_of_this_gpu() const { return is_own_; }
 
  private:
-  // A leaf, whose number is `yes`; or a comparison of a value with a threshold; or a condition.
+  // A leaf (`yes` is its number), a comparison of a value with a threshold, or a condition.
   struct Node {
     enum class Kind : std::uint8_t { leaf, threshold, condition };
     Kind kind = Kind::leaf;
@@ -50,8 +50,8 @@ class PlanRules {
   };
   std::size_t add(std::size_t place, std::span<const Interval> values);
   void simplify(Node& node, std::span<const Interval> values) const;
-  // Whether the condition holds while the value at `slot` is in the interval: an interval of 0, of
-  // 1, or of both.
+  // Whether the condition holds while the value at `slot` is in the interval `at`. The result has
+  // 0, 1 or both.
   Interval truth(const Expression& condition, std::size_t slot, const Interval& at,
                  std::span<const Interval> values) const;
   bool holds(const Expression& condition, std::span<const std::int64_t> slots,

@@ -16,7 +16,7 @@
 namespace mgtune {
 namespace {
 
-// Of kMaxPlanVariants. The rest is the ladder's.
+// The most variants of each kind among kMaxPlanVariants. The rest is for the ladder.
 constexpr std::size_t kMaxTuned = 4, kMaxOfRules = 4;
 constexpr std::size_t kMaxPoints = 32;  // of the ranges, at which the ladder is looked at
 
@@ -30,9 +30,9 @@ struct Wanted {
   bool is_default;  // wanted because it is in the ladder, whatever the evidence says
 };
 
-// The problems at which the ladder is looked at, at most kMaxPoints, each once: the ends and the
-// geometric middle of the ranges, then `tuned` clamped into the ranges. A point that breaks a
-// constraint of the operator is left out, because nobody can ask for it. If all are left out, the
+// The problems at which variants of the ladder are chosen, at most kMaxPoints, each once: the ends
+// and the geometric middle of the ranges, then `tuned` clamped into the ranges. A point that breaks
+// a constraint of the operator is left out, because nobody can ask for it. If all are left out, the
 // result is the first failure.
 Result<std::vector<Problem>> plan_points(const PlanRequest& request,
                                          const std::vector<const TunedEntry*>& tuned) {
@@ -102,15 +102,16 @@ class PlanLoader {
 
  private:
   std::string text(const Variant& variant) const { return variant_text(op_, variant); }
-  // It did not fail here, neither while it was built and loaded nor in the measurements.
+  // Whether the variant did not fail here: not while it was built and loaded, and not in a
+  // measurement.
   bool is_usable(const Variant& variant) const {
     const std::string name = text(variant);
     return !failed_.contains(name) &&
            !request_.evidence.failed.find(here_, op_.full_name(), name).has_value();
   }
 
-  // Those that are near a shape in the ranges; the nearest to the middle of the ranges first, at
-  // most kMaxPicks.
+  // Finds the picks that are near a shape in the ranges, at most kMaxPicks. Those nearest to the
+  // middle of the ranges come first.
   void find_picks() {
     const NearRanges ranges(op_, request_.ranges);
     const std::vector<const TunedEntry*> usable =
@@ -122,7 +123,8 @@ class PlanLoader {
       const double other = same_presence(op_, request_.binding.slots, slots) ? 0 : kOtherPresence;
       near.emplace_back(ranges.from_middle(slots) + other, place);
     }
-    // Of equally near ones the first; the order of all others does not matter.
+    // If picks are equally near, the earlier one comes first. The order of the picks that are not
+    // kept does not matter.
     const std::size_t kept = std::min(near.size(), kMaxPicks);
     std::ranges::partial_sort(near, near.begin() + static_cast<std::ptrdiff_t>(kept));
     for (std::size_t i = 0; i < kept; ++i) picks_.push_back(usable[near[i].second]);
@@ -179,7 +181,7 @@ class PlanLoader {
         points_, [&](const Problem& point) { return may_serve(point, variant, info_.limits); });
   }
 
-  // The variants that serve most of the tuned problems, at most kMaxTuned.
+  // The variants that are picks of the most problems, at most kMaxTuned.
   std::vector<Variant> of_picks() const {
     std::vector<std::pair<Variant, std::size_t>> counted;  // the nearest first
     for (const TunedEntry* entry : picks_) {
@@ -219,8 +221,8 @@ class PlanLoader {
     return chosen;
   }
 
-  // Builds and loads the variant unless that was done before. False if it failed, which is
-  // recorded.
+  // Builds and loads the variant unless that was done before. Returns false if it failed, and
+  // records the failure.
   bool obtain(const Wanted& wanted) {
     const std::string name = text(wanted.variant);
     if (loaded_.contains(name)) return true;
@@ -283,7 +285,7 @@ class PlanLoader {
     result.rules = std::move(rules_);
   }
 
-  // The number of the loaded variant; the number of all of them if this one is not loaded.
+  // The index of the loaded variant; the number of loaded variants if this one is not among them.
   static std::size_t place_of(const Variant& variant, const PlanVariants& result) {
     const auto is_it = [&](const auto& loaded) { return loaded->variant() == variant; };
     return static_cast<std::size_t>(std::ranges::find_if(result.variants, is_it) -

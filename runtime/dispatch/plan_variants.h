@@ -19,7 +19,7 @@
 namespace mgtune {
 
 struct PlanVariants {
-  std::vector<std::unique_ptr<LoadedVariant>> variants;  // tuned ones first, then the ladder's
+  std::vector<std::unique_ptr<LoadedVariant>> variants;  // those of tuned rows, rules, ladder
   std::vector<DispatchRow> rows;                         // the problems that count most first
   std::unique_ptr<const PlanRules> rules;                // null: there are none
   std::vector<std::vector<std::size_t>> ranked;          // of each leaf of the rules: variants
@@ -35,13 +35,15 @@ struct PlanRequest {
   const std::vector<DimRange>& ranges;
   const Evidence& evidence;
   bool strict;
-  const std::optional<Variant>& only;  // of the plan; nullopt: as below
+  const std::optional<Variant>& only;  // the only variant; nullopt: the variants described below
 };
 
-// Takes the variants of the tuned problems that are near some shape in the ranges, the best of the
-// rules for the leaves that such a shape can reach, and for the ends, the middle and the tuned
-// problems the first of the ladder, for aligned and for any pointers. It builds and loads them, and
-// replaces a variant that fails by the next best.
+// Selects, builds and loads these variants:
+//  - those of the tuned problems that are near some shape in the ranges;
+//  - for each leaf of the rules that such a shape can reach, the best one;
+//  - from the ladder, the first one for aligned pointers and the first one for any pointers, at the
+//    ends and the middle of the ranges and at the tuned problems.
+// If a variant fails, the next best one takes its place.
 Result<PlanVariants> load_plan_variants(const PlanRequest& request);
 
 }  // namespace mgtune

@@ -29,7 +29,8 @@ Interval of_64_bits(Wide low, Wide high) {
           static_cast<std::int64_t>(high > kHighestValue ? Wide{kHighestValue} : high)};
 }
 
-// Of an operation that rises or falls all the way with either operand: its extremes are at corners.
+// The values of an operation that only rises or only falls in each operand: the smallest and the
+// largest value are at corners.
 template <class Operation>
 Interval of_corners(const Interval& a, const Interval& b, const Operation& operation) {
   if (a.is_empty() || b.is_empty()) return {};
@@ -61,7 +62,7 @@ Wide largest_magnitude(const Interval& a) {
   return low > high ? low : high;
 }
 
-// The remainder has the sign of `a`, and a smaller magnitude than `b`.
+// The remainder has the sign of `a`, and its magnitude is below that of `b`.
 Interval remainder(const Interval& a, const Interval& b) {
   if (b == Interval::only(0)) return {};
   if (b.low == b.high && b.low != kLowestValue && (a.low >= 0 || a.high <= 0) && b.low != -1 &&

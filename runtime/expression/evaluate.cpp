@@ -22,7 +22,7 @@ std::uint64_t magnitude(std::int64_t value) {
   return value < 0 ? 0 - bits : bits;
 }
 
-// Of a positive divisor, rounded up.
+// The quotient by a positive divisor, rounded up.
 std::int64_t quotient_up(std::int64_t a, std::int64_t b) { return a / b + (a % b > 0 ? 1 : 0); }
 
 }  // namespace

@@ -48,9 +48,9 @@ class Expression {
   // `values` must have at least every slot of slots(). Allocates only to describe a failure.
   Result<std::int64_t> evaluate(std::span<const std::int64_t> values) const;
 
-  // An interval that contains what evaluate() returns for any values in their intervals. If each
-  // interval has one value, it contains nothing else, except where a division overflows. Empty:
-  // evaluate() fails for all of them. `values` must have at least every slot of slots().
+  // An interval that contains every result of evaluate() for values in these intervals. If each
+  // interval has one value, the result has no other values, except if a division overflows. It is
+  // empty if evaluate() fails for all values. `values` must have at least every slot of slots().
   Interval bounds(std::span<const Interval> values) const;
 
   // invalid_argument with `message`, then the whole text underlined. For a value that can be
@@ -88,8 +88,8 @@ class Expression {
     round_up,
     gcd,
   };
-  // Where a binary operation finds its right side: on the stack, or in the instruction itself. The
-  // latter saves an instruction that would push it.
+  // Where a binary operation finds its right side: on the stack, or in the instruction itself,
+  // which saves an instruction that pushes it.
   enum class Source : std::uint8_t { stack, constant, slot };
 
   struct Instruction {
@@ -109,7 +109,7 @@ class Expression {
   static Fault binary(Op op, std::int64_t a, std::int64_t b, std::int64_t& result);
   static Interval unary_bounds(Op op, const Interval& a);
   static Interval binary_bounds(Op op, const Interval& a, const Interval& b);
-  // Of the part of the code that leaves one value on the stack.
+  // The bounds of a part of the code that leaves one value on the stack.
   Interval bounds_of(std::size_t begin, std::size_t end, std::span<const Interval> values) const;
   Status failure(const Instruction& instruction, Fault fault, std::int64_t a, std::int64_t b) const;
 

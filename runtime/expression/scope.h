@@ -48,7 +48,8 @@ class Scope {
   Scope();  // has the symbols of the dtypes and no name
 
   // Returns the slot of a new name. invalid_argument if the name is taken, is a reserved word or a
-  // dtype, or if a word would mean both a name and a symbol because of it or of `symbols`.
+  // dtype. invalid_argument also if this name or one of `symbols` would give a word two meanings,
+  // as a name and as a symbol.
   Result<int> declare(std::string_view text, ValueType type, Stage stage,
                       std::span<const std::string> symbols = {});
 

@@ -18,7 +18,8 @@ namespace {
 constexpr std::string_view kShippedRoot = "kernels/";
 constexpr std::string_view kCommon = "common";  // headers for every family, not one itself
 
-// Without a slash at its end. Unchanged if the current folder does not exist any more.
+// The absolute path, without a slash at its end. If the current folder does not exist any more, the
+// path stays as it is.
 std::filesystem::path absolute_path(const std::string& folder) {
   std::error_code gone;
   const std::filesystem::path path = std::filesystem::absolute(folder, gone).lexically_normal();
@@ -36,7 +37,7 @@ Status check_sources(const Operator& op) {
   const auto is_filled_by_kernel = [](const Tensor& tensor) {
     return tensor.fill.kind == Fill::Kind::kernel;
   };
-  // If files or a program give the results, nothing may be left for reference.cu to do.
+  // If files or a program give the results, reference.cu may be missing, unless it fills tensors.
   if (!op.check.reference.empty() || std::ranges::any_of(op.tensors, is_filled_by_kernel)) {
     MGTUNE_TRY(check("/check/reference", op.check.source));
   }

@@ -31,9 +31,9 @@ class Catalog {
   // not in the folder, for a folder without an operator, and for a second folder of the same name.
   Result<std::vector<const Operator*>> find(const std::string& kernel);
 
-  // For each operator that `kernel` means, the word that means it alone:
-  // "path/to/my_family.forward". Nothing is decoded, so the operator files may have mistakes. The
-  // other failures of find().
+  // For each operator that `kernel` means, the word that means only this operator:
+  // "path/to/my_family.forward". Nothing is decoded, so the operator files may have mistakes. Fails
+  // in all other cases in which find() fails.
   Result<std::vector<std::string>> operator_words(const std::string& kernel);
 
   // Returns one operator by its full name "rmsnorm.forward". Folders for which find() was called

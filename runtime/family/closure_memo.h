@@ -1,6 +1,6 @@
-// ClosureMemo: the closures of the sources of a tree that were computed before. A sweep asks for
-// the same one for each variant, and reading all files again takes a third of a millisecond. Any
-// number of threads may use an object at once.
+// ClosureMemo: keeps the closures of a tree's sources, so that each is computed only once. A sweep
+// asks for the same closure for each variant, and reading all files again takes a third of a
+// millisecond. Any number of threads may use an object at once.
 
 #pragma once
 

@@ -1,6 +1,7 @@
 // The parts of decode_operator(), one file each. Each function reads one key of the operator file
 // into an Operator whose earlier parts are decoded already. They are called in the order of this
-// file. Those with Mistakes remember there what is wrong, and go on. Internal to this folder.
+// file. Functions with a parameter `mistakes` add what is wrong to it, and go on. Internal to this
+// folder.
 
 #pragma once
 
@@ -19,8 +20,8 @@
 
 namespace mgtune {
 
-// The names of an operator file. Each name means one thing only, so that no reader has to ask
-// which.
+// The names of an operator file. Each name has only one meaning, so no reader has to ask which one
+// is meant.
 class NameTable {
  public:
   // Fails if the cursor's key is not a C identifier, or if something else already has this name.
@@ -67,7 +68,7 @@ Status read_expressions(const JsonCursor& object, std::string_view key, const Ex
 void collect_expressions(const JsonCursor& object, std::string_view key, const ExpressionRule& rule,
                          std::vector<Expression>& out, Mistakes& mistakes);
 
-// Fails, naming the value, if `expression` needs a value that is not known then.
+// Fails, naming the value, if `expression` needs a value that is not known at the stage `known`.
 Status check_known(const JsonCursor& cursor, const Expression& expression, const Scope& scope,
                    Known known);
 

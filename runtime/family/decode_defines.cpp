@@ -46,7 +46,7 @@ constexpr std::array<std::string_view, 97> kKeywords = {
     "xor",           "xor_eq",      "defined",
     "final",         "override"};
 
-// Of CUDA, of C, and of the headers that mgtune puts in front of a source.
+// Names of CUDA, of C, and of the headers that mgtune puts in front of a source.
 constexpr std::array<std::string_view, 11> kTaken = {"threadIdx", "blockIdx", "blockDim", "gridDim",
                                                      "warpSize",  "assert",   "printf",   "NULL",
                                                      "NDEBUG",    "mg",       "mgcpu"};

@@ -22,7 +22,7 @@ bool is_arch(std::string_view word) {
          std::ranges::all_of(word, [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// Points are numbered. The designs of an operator together stay far below 2^64.
+// The points of an operator are numbered. With this limit, all of its designs stay far below 2^64.
 constexpr std::uint64_t kMaxPointsOfDesign = 1'000'000'000'000'000;
 
 constexpr std::string_view kWhen = "when";  // of a default, beside the parameters
@@ -58,7 +58,7 @@ Result<std::string> decode_symbol(const JsonCursor& cursor, bool is_real) {
                   symbol));
 }
 
-// A value of a parameter. The scope gets to know a new symbol.
+// A value of a parameter. A new symbol is added to the scope.
 Result<std::int64_t> decode_parameter_value(const JsonCursor& cursor, ValueType type, bool is_real,
                                             Scope& scope) {
   if (type == ValueType::integer) return cursor.integer();
@@ -297,7 +297,7 @@ void decode_defaults(const JsonCursor& defaults, Design& design, Mistakes& mista
   for (const JsonCursor& element : elements) mistakes.add(decode_default(element, design));
 }
 
-// A unit may use parameters that have none, and those whose unit stands before it.
+// A unit may use parameters without a unit, and parameters whose unit stands before it.
 Status decode_units(const JsonCursor& units, Design& design) {
   MGTUNE_ASSIGN(const std::vector<JsonCursor> members, units.members());
   for (const JsonCursor& member : members) {
@@ -363,7 +363,7 @@ Design decode_design(const JsonCursor& cursor, const Operator& op, NameTable nam
   }
   design.scope = op.scope;
   decode_values_of(cursor, design, names, mistakes);
-  // Without these names the rest would be full of unknown names.
+  // Without these names, every other part would report unknown names.
   if (mistakes.count() > before) return design;
   if (const auto defines = cursor.find("defines")) mistakes.add(decode_defines(*defines, design));
   if (const auto options = cursor.find("options")) mistakes.add(decode_options(*options, design));

@@ -25,7 +25,7 @@ bool is_known(const Name& name, Known known) {
   return true;
 }
 
-// Why the value of a name is not known then.
+// The reason why the value of a name is not known at this stage.
 std::string_view reason(const Name& name, Known known) {
   if (name.stage == Stage::launch) return "is known only at launch; this is fixed before compiling";
   if (known == Known::compiling) {

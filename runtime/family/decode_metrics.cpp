@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kMaxMetrics = 16;
 constexpr std::size_t kMaxMetricFormula = 512;  // in bytes
 constexpr std::size_t kMaxMetricName = 32;      // in bytes: it is the head of a column
-// The names of every formula, beside those of the operator file.
+// The names that every formula may use, besides those of the operator file.
 constexpr std::array<std::string_view, 3> kResultNames = {"bytes", "flops", "ns"};
 
 bool is_result_name(std::string_view name) {
@@ -75,7 +75,8 @@ std::string name_mistake(const Operator& op, std::string_view name) {
   return is_number ? "" : fmt::format("the values of '{}' are no numbers", name);
 }
 
-// A name in a file that means something of its own would hide what the formula asks for.
+// If the operator file gives one of these names its own meaning, a formula with it would be
+// ambiguous.
 Status check_result_names(const JsonCursor& metrics, const Operator& op) {
   for (const std::string_view name : kResultNames) {
     if (op.scope.find(name) == nullptr && parameters_named(op, name).empty()) continue;

@@ -69,7 +69,8 @@ Status decode_flag(const JsonCursor& cursor, Operator& op, NameTable& names) {
   return {};
 }
 
-// Names with no value in expressions; has(...) of those that are optional.
+// A tensor has no value in expressions. An optional one has has(NAME), which says whether it is
+// there.
 Status decode_tensor_name(const JsonCursor& cursor, Operator& op, NameTable& names) {
   MGTUNE_TRY(names.claim(cursor, "a tensor"));
   const std::string& name = cursor.key();
@@ -135,7 +136,8 @@ void decode_dims(const JsonCursor& dims, Operator& op, NameTable& names, Mistake
   }
   for (const JsonCursor& member : members) {
     if (mistakes.add(decode_dim(member, op))) continue;
-    // So that defaults of further dims may name it. A failure says that it is declared already.
+    // Declares it all the same, so that defaults of later dims may name it. A failure means that it
+    // is declared already.
     static_cast<void>(op.scope.declare(member.key(), ValueType::integer, Stage::compile));
   }
 }

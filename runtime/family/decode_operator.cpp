@@ -47,7 +47,7 @@ Status decode_reference_command(const JsonCursor& cursor, Operator& op) {
   return {};
 }
 
-// reference.cu may still have the kernels that fill tensors.
+// The source is set because reference.cu may still have the kernels that fill tensors.
 Status decode_reference_object(const JsonCursor& cursor, Operator& op) {
   op.check.source = "reference.cu";
   if (cursor.find("command")) return decode_reference_command(cursor, op);
@@ -93,7 +93,8 @@ Status check_coverage(const JsonCursor& tolerance, const Operator& op) {
   return {};
 }
 
-// The type of a reference's outputs. Results that are given have their own.
+// The type of the outputs of a reference kernel. Results from files or a program have their own
+// types.
 Status decode_reference_type(const JsonCursor& cursor, Check& check) {
   const auto type = cursor.find("reference_type");
   if (!type) return {};
@@ -150,8 +151,8 @@ Status check_size(const JsonCursor& designs, const Operator& op) {
   return {};
 }
 
-// Gives the floating numbers that parameters can be ascending symbols, the same in all designs. So
-// searches see them as ordered.
+// Gives ascending symbols to all floating numbers in the lists of parameters, the same symbols in
+// all designs. So searches see these values as ordered.
 void intern_numbers(const JsonCursor& designs, Scope& scope) {
   std::set<double> numbers;
   for (const JsonValue& design : designs.value().items) {
@@ -194,7 +195,7 @@ Status decode_cost(const JsonCursor& cost, Operator& op) {
   return read_expression(cost, "flops", rule, op.flops);
 }
 
-// For the message if a tensor, a cost or another design uses a parameter.
+// Makes the message clear if a tensor, a cost or another design uses a parameter.
 void refuse_parameters(const JsonCursor& designs, Scope& scope) {
   for (const JsonValue& design : designs.value().items) {
     const JsonValue* const params =
@@ -203,8 +204,8 @@ void refuse_parameters(const JsonCursor& designs, Scope& scope) {
     for (const std::string& name : params->keys) {
       if (scope.find(name) != nullptr) continue;
       scope.refuse(name, fmt::format("'{}' is a parameter, which is known only in the designs that "
-                                     "have it. What a parameter gives the size of is a workspace "
-                                     "of the design, not a tensor",
+                                     "have it. A buffer whose size depends on a parameter is a "
+                                     "workspace of the design, not a tensor",
                                      name));
     }
   }
@@ -221,7 +222,7 @@ Status decode_root(const JsonCursor& root, Operator& op) {
   Mistakes mistakes;
   NameTable names;
   decode_names(root, op, names, mistakes);
-  // Without the names everything else would be full of unknown ones.
+  // If names are missing, every other part would report unknown names.
   MGTUNE_TRY(mistakes.status());
   refuse_parameters(root.at("designs"), op.scope);
   decode_tensors(root.at("tensors"), op, mistakes);
@@ -232,7 +233,7 @@ Status decode_root(const JsonCursor& root, Operator& op) {
   if (has_tensors) mistakes.add(decode_check(root.at("check"), op));
   decode_designs(root.at("designs"), op, names, mistakes);
   if (const auto metrics = root.find("metrics")) decode_metrics(*metrics, op, mistakes);
-  // The problems are bound, which needs everything else.
+  // To decode the problems, they are bound, which needs everything else.
   MGTUNE_TRY(mistakes.status());
   if (const auto problems = root.find("problems")) MGTUNE_TRY(decode_problems(*problems, op));
   return {};

@@ -44,7 +44,7 @@ Status check_bindable(const Operator& op, ProblemValues values) {
   return bind_problem(op, values).status();
 }
 
-// The list under `key`, if there is one. Those of a template have to bind.
+// The list under `key`, if there is one. With `are_templates`, each element must bind.
 Status decode_list(const JsonCursor& problems, std::string_view key, const Operator& op,
                    bool are_templates, std::vector<ProblemValues>& out) {
   const auto list = problems.find(key);

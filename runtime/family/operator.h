@@ -159,7 +159,7 @@ enum class Zero : std::uint8_t {
   each_launch,  // a memset on the stream, inside the measured time
 };
 
-// Of a design, in constant memory.
+// The most tensors that a design may keep in constant memory.
 inline constexpr std::size_t kMaxConstants = 8;
 
 // A tensor that every launch copies into a __constant__ variable: {"filter": "d_filter"}.
@@ -219,14 +219,15 @@ struct Alignment {
   Expression bytes;
 };
 
-// What a pattern of variants (family/variant_pattern.h) has for a parameter.
+// The value of a parameter in a pattern of variants (family/variant_pattern.h).
 struct PatternValue {
   std::int64_t value = 0;                // of the parameter's list, if there is no expression
   std::optional<Expression> expression;  // of stage compile; the nearest value of the list counts
 };
 
-// The unit of a parameter: {"THREADS_PER_ROW": "hidden / VEC"}. Rules of a fit have it in place of
-// a number, times or over a power of two, so that they fit problems of other sizes and dtypes.
+// The unit of a parameter: {"THREADS_PER_ROW": "hidden / VEC"}. The rules of `mgtune fit` can have
+// the unit, times or divided by a power of two, in place of a number. So they also fit problems of
+// other sizes and dtypes.
 struct Unit {
   std::size_t parameter;  // index into Design::params
   Expression value;       // as PatternValue::expression

@@ -55,7 +55,7 @@ Status evaluate_lets_between(const Design& design, Stage first, Stage last,
   return {};
 }
 
-// As C++ writes a template argument.
+// The text of a template argument in C++.
 std::string argument_text(const Design& design, const Expression& argument, std::int64_t value) {
   if (argument.type() != ValueType::symbol) {
     return design.scope.value_text(argument.type(), value);
@@ -66,7 +66,7 @@ std::string argument_text(const Design& design, const Expression& argument, std:
   return fmt::format("{}::{}", argument.text(), symbol);
 }
 
-// As the preprocessor needs it: an #if compares numbers.
+// The text that replaces a macro. Booleans are 1 and 0, because an #if compares numbers.
 std::string macro_text(const Design& design, ValueType type, std::int64_t value) {
   if (type == ValueType::boolean) return value != 0 ? "1" : "0";
   if (type == ValueType::symbol && is_dtype(value)) {

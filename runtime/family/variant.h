@@ -28,10 +28,9 @@ std::string variant_text(const Operator& op, const Variant& variant);
 // that is not in its list.
 Result<Variant> parse_variant(const Operator& op, std::string_view text);
 
-// Whether the text is a variant that another version of the operator wrote. That is so if it has
-// only words (letters, digits, "_.=-:+*<>&", spaces) and names an unknown design, or too many or
-// too few parameters, whatever their values. If the parameters are the operator's and only a value
-// is unknown, it is not so.
+// Whether the text is a variant that another version of the operator wrote. The text counts as one
+// if it has only words (letters, digits, "_.=-:+*<>&", spaces) and names an unknown design, or too
+// many or too few parameters, whatever their values. If only a value is unknown, it does not count.
 bool is_of_another_version(const Operator& op, std::string_view text);
 
 struct DeviceLimits {
@@ -66,8 +65,8 @@ bool is_admissible(const Operator& op, const Variant& variant, const Slots& slot
 bool serves(const Operator& op, const Variant& variant, const Slots& slots);
 
 // The kernel of each launch as C++ writes it: "rmsnorm_forward<__nv_bfloat16, 4096, 128, 1, 8,
-// false>"; identifiers as "LOAD::cp_async", floating numbers as "0.5f". A kernel that the file
-// names with its parameters: "static_cast<void (&)(const float*, int)>(add)".
+// false>". Identifiers are written as "LOAD::cp_async", floating numbers as "0.5f". If the file
+// names a kernel with its parameters, the text is "static_cast<void (&)(const float*, int)>(add)".
 Result<std::vector<std::string>> kernel_names(const Operator& op, const Variant& variant,
                                               const Slots& slots);
 
@@ -88,8 +87,8 @@ Result<std::vector<MacroDefinition>> macro_definitions(const Operator& op, const
 Result<std::vector<std::string>> compile_options(const Operator& op, const Variant& variant,
                                                  const Slots& slots);
 
-// The default ladder: the variants that the defaults of all designs are for the binding, in the
-// file's order, each once. Those whose condition (`when`) is false for the binding on the device
+// The default ladder: the variants that the defaults of all designs give for the binding, in the
+// file's order, each once. Variants whose condition (`when`) is false for the binding on the device
 // come last. is_admissible() and serves() say which of them run there and serve a problem.
 std::vector<Variant> default_ladder(const Binding& binding, const DeviceLimits& device);
 

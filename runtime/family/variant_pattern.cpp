@@ -19,7 +19,7 @@ bool reads_parameter(const Expression& expression, const Parameter& parameter) {
 // `pending` are parameters of which each reads another one or itself.
 template <class Reads>
 Status need_each_other(const Design& design, std::vector<std::size_t> pending, const Reads& reads) {
-  // Those that no other one reads only wait for the circle.
+  // A parameter that no other one reads is not part of a circle. It only waits for one.
   const auto only_waits = [&](std::size_t one) {
     return std::ranges::none_of(pending, [&](std::size_t other) { return reads(other, one); });
   };
@@ -57,7 +57,7 @@ Result<PatternValue> decode_listed_value(const JsonCursor& cursor, const Design&
 
 std::int64_t nearest_value(const std::vector<std::int64_t>& values, std::int64_t wanted) {
   const std::int64_t target = std::max<std::int64_t>(wanted, 1);
-  // The largest value that is not larger, and the smallest one that is.
+  // The largest value up to the target, and the smallest value above it.
   std::optional<std::int64_t> below, above;
   for (const std::int64_t value : values) {
     if (value <= target) {

@@ -1,8 +1,8 @@
-// VariantPattern: a design with a value for each of its parameters, some of them as expressions
-// over the problem: "THREADS_PER_ROW = hidden / VEC / 2". At each problem it is one variant: of a
-// parameter with an expression, the value of its list that is nearest to the expression's. So a few
-// patterns, in the default ladder and in rules, fit problems of all sizes and dtypes. Immutable:
-// any number of threads may read one.
+// VariantPattern: a design with a value for each of its parameters. Some of the values are
+// expressions over the problem: "THREADS_PER_ROW = hidden / VEC / 2". At each problem the pattern
+// is one variant: a parameter with an expression gets the value of its list that is nearest to the
+// value of the expression. So a few patterns, in the default ladder and in rules, fit problems of
+// all sizes and dtypes. Immutable: any number of threads may read one.
 
 #pragma once
 
@@ -39,8 +39,8 @@ std::string pattern_text(const Operator& op, const VariantPattern& pattern);
 // smaller one. `values` must not be empty, and `wanted` is taken as 1 if it is less.
 std::int64_t nearest_value(const std::vector<std::int64_t>& values, std::int64_t wanted);
 
-// The order in which the parameters with expressions can be evaluated, each after those that it
-// names. invalid_argument, with their names, if expressions need each other.
+// The order in which the parameters with expressions can be evaluated: each one after the
+// parameters that it names. invalid_argument, with their names, if expressions need each other.
 Result<std::vector<std::size_t>> evaluation_order(const Design& design,
                                                   const std::vector<PatternValue>& values);
 

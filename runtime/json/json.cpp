@@ -24,7 +24,7 @@ void append_quoted(std::string& text, const std::string& value) {
   }
 }
 
-// With the fewest digits that give the number again.
+// Writes the fewest digits that give the number again.
 void append_number(std::string& text, double value) {
   if (!std::isfinite(value)) {
     text += "null";

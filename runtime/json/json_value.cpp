@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::size_t kMaxLevels = 32;
 
-// From here on the keys of an object are looked up by hash: a recorded space has one of 20,000.
+// In an object with this many keys or more, keys are looked up by hash: a recorded space has an
+// object with 20,000 keys.
 constexpr std::size_t kManyKeys = 32;
 
 std::string line_and_column(std::string_view text, std::size_t position) {
@@ -74,7 +75,7 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
     reason.remove_prefix(std::min(reason.size(), reason.find("] ") + 2));
     if (reason.starts_with("parse error")) reason.remove_prefix(reason.find(": ") + 2);
     message_ = line_and_column(text_, position) + ": " + std::string(reason);
-    // It quotes the text, of which a byte may be what is malformed.
+    // The reason quotes the text, whose malformed part may be a byte that is not UTF-8.
     std::ranges::replace_if(
         message_, [](char c) { return static_cast<signed char>(c) < 0; }, '?');
     return false;
@@ -134,7 +135,7 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
     return fail(fmt::format("the number {} does not fit into 64 bits", word), open_.size());
   }
 
-  // At the JSON pointer made of the first `levels` open values.
+  // The message names the JSON pointer that the first `levels` open values make.
   bool fail(std::string message, std::size_t levels) {
     std::string pointer;
     for (std::size_t level = 0; level < levels; ++level) {

@@ -61,7 +61,7 @@ class LaunchValue {
     return {};
   }
 
-  // What it can be if each slot lies in its interval (Expression::bounds()).
+  // An interval with all possible values if each slot lies in its interval (Expression::bounds()).
   Interval bounds(std::span<const Interval> slots) const {
     return is_constant() ? Interval::only(constant_) : expression_->bounds(slots);
   }
@@ -90,15 +90,16 @@ class LaunchProgram {
   // invalid_argument if tensors or scalars are not those that the binding declares.
   Status check_arguments(const LaunchArguments& arguments, const LaunchFrame& frame) const;
 
-  // Evaluates the lets and the sizes of tensors in constant memory, then whether these fit, and
-  // constraints and alignments are true. If they do not or are not, `reason`
-  // becomes unsupported with the reason, unless it is null: a message allocates.
+  // Evaluates the lets and the sizes of the tensors in constant memory. True if these tensors fit
+  // there, and the constraints and alignments hold. If not, `reason` becomes unsupported with the
+  // reason. It may be null, because a message allocates.
   bool admits(std::span<void* const> tensors, LaunchFrame& frame, Status* reason = nullptr) const;
 
   // After admits(). Sizes are rounded up to kWorkspaceAlignment per buffer.
   Result<LoadedVariant::WorkspaceSize> size_workspace(LaunchFrame& frame) const;
-  // The same for any dims in these intervals (one for each dim; empty: always at its default). No
-  // served launch has a larger zeroed part, or a larger rest. nullopt: none is served.
+  // The same for all launches whose dims lie in these intervals, one for each dim. An empty
+  // interval means that the dim is always at its default. No launch that is served needs a larger
+  // zeroed part or a larger rest. nullopt: none is served.
   std::optional<LoadedVariant::WorkspaceSize> bound_workspace(std::span<const Interval> dims) const;
   // Whether the sizes depend on each dim. Dims that only constraints use do not count.
   std::vector<bool> dims_that_size_workspace() const;
@@ -123,8 +124,8 @@ class LaunchProgram {
   Status tensor_map(std::size_t kernel, std::size_t map, const LaunchArguments& arguments,
                     const LaunchFrame& frame, TensorMapRequest& request) const;
 
-  // Writes the arguments' values and pointers into the frame. Of a launch without tensors and
-  // scalars, only the values are evaluated; the same is true of tensor_map().
+  // Writes the arguments' values and pointers into the frame. For a launch without tensors and
+  // scalars, it only evaluates the values; the same is true of tensor_map().
   Status encode(std::size_t kernel, const LaunchArguments& arguments, LaunchFrame& frame) const;
 
  private:
@@ -180,7 +181,7 @@ class LaunchProgram {
   Result<LaunchValue> fold(const std::optional<Expression>& expression,
                            std::int64_t otherwise) const;
   Status fold_extents(const std::vector<Expression>& from, std::array<LaunchValue, 3>& to) const;
-  // The slots of every launch whose dims lie in the intervals. False if none is served.
+  // The slots of all launches whose dims lie in the intervals. False if no launch is served.
   bool bound_slots(std::span<const Interval> dims, std::vector<Interval>& slots) const;
   Status size_constant(std::size_t constant, LaunchFrame& frame) const;
   Status check_null(std::size_t tensor, const LaunchFrame& frame) const;

@@ -11,8 +11,8 @@ namespace {
 // size_workspace() refuses larger buffers.
 constexpr std::int64_t kMaxBufferBytes = std::numeric_limits<std::int64_t>::max() / 32;
 
-// Of one buffer with these extents. Buffers that size_workspace() refuses do not count. -1 if it
-// refuses all.
+// The most bytes of one buffer with these extents. Sizes that size_workspace() refuses do not
+// count. -1 if it refuses all of them.
 std::int64_t largest_buffer(std::int64_t element_bytes, const std::vector<LaunchValue>& shape,
                             std::span<const Interval> slots) {
   std::int64_t low = element_bytes, high = element_bytes;

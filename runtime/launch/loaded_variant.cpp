@@ -96,7 +96,7 @@ Status ask_device(Device& device, const Design& design, const Kernel& kernel, Sl
   return {};
 }
 
-// As the file has it: "x", "rows:i32".
+// The text of an argument as the file has it: "x", "rows:i32".
 std::string argument_text(const Operator& op, const Design& design, const Launch& launch,
                           const Argument& argument) {
   const auto index = static_cast<std::size_t>(std::max(argument.index, 0));
@@ -164,7 +164,8 @@ struct LoadedVariant::State {
   }
 
   // Evaluates all that the launch of one kernel needs: its geometry, tensor maps and arguments.
-  // False if the kernel is not launched. If there are no tensors, what needs them is left out.
+  // False if the kernel is not launched. If there are no tensors, tensor maps are not encoded and
+  // pointers are left out.
   Result<bool> prepare(std::size_t kernel, const LaunchArguments& arguments, LaunchFrame& frame,
                        KernelLaunch& launch) const {
     MGTUNE_ASSIGN(const bool launched, program.geometry(kernel, frame, launch));
@@ -182,8 +183,8 @@ struct LoadedVariant::State {
     return true;
   }
 
-  // Prepares every kernel, the first one last, so that the frame and `launch` are left as its
-  // launch needs them. The result is prepare()'s of the first kernel.
+  // Prepares every kernel, the first one last, so that the frame and `launch` are left ready for
+  // the first kernel. The result is that of prepare() for the first kernel.
   Result<bool> prepare_all(const LaunchArguments& arguments, LaunchFrame& frame,
                            KernelLaunch& launch) const {
     bool launched = false;

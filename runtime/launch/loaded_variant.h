@@ -4,9 +4,9 @@
 //
 // Immutable after load(): any number of threads may launch it at once, each with its own workspace.
 // If the design has tensors in constant memory, each launch first copies them there, in the order
-// of its stream. The variant has one such memory. So launches that may overlap, on different
-// streams, must pass the same content for these tensors.
-// launch() never compiles, allocates, synchronizes, or locks anything but the device.
+// of its stream. The variant has only one such memory. So launches that may overlap, on different
+// streams, must pass the same content for these tensors. launch() never compiles, allocates,
+// synchronizes, or locks anything but the device.
 
 #pragma once
 
@@ -60,8 +60,8 @@ class LoadedVariant {
   const std::string& build_sha256() const;
 
   // Whether the constraints and the design's alignment hold for this launch, and each of its
-  // kernels has a geometry, tensor maps and arguments that a device can take. If there are no
-  // tensors (an empty span), only what depends on the dims is checked.
+  // kernels has a geometry, tensor maps and arguments that a device can take. If the span of
+  // tensors is empty, only the parts that depend on the dims are checked.
   bool serves(const LaunchArguments& arguments) const;
 
   // Why serves() is false, as unsupported or invalid_argument; ok if it is true.
@@ -78,14 +78,15 @@ class LoadedVariant {
   std::optional<WorkspaceSize> bound_workspace(std::span<const Interval> dims) const;
   std::vector<bool> dims_that_size_workspace() const;
 
-  // All launches of the variant, in order, on the stream. invalid_argument for a null tensor that
-  // is not optional (an empty one may be null) and for a tensor whose presence differs from the
-  // binding's; refusal()'s if serves() is false. Then nothing was enqueued. If the device refuses a
-  // kernel after the first, the part of the workspace that must stay zeroed is zeroed again.
+  // Enqueues all launches of the variant on the stream, in order. invalid_argument for a null
+  // tensor that is not optional (an empty one may be null), and for a tensor whose presence differs
+  // from the binding's. If serves() is false, the failure is that of refusal(). In these cases
+  // nothing was enqueued. If the device refuses a kernel after the first, the part of the workspace
+  // that must stay zeroed is zeroed again.
   Status launch(const LaunchArguments& arguments) const;
 
-  // launch() for a workspace that serves many shapes: its first `reserved->zeroed_bytes` bytes are
-  // kept for buffers that stay zeroed, whatever these dims need. If serves() is false, or the
+  // launch() for a workspace that serves many shapes. Its first `reserved->zeroed_bytes` bytes are
+  // kept for buffers that stay zeroed, even if these dims need fewer. If serves() is false, or the
   // launch needs more than is reserved, nothing is launched and the result is false. nullopt: the
   // workspace is for these dims alone.
   Result<bool> try_launch(const LaunchArguments& arguments,

@@ -1,9 +1,9 @@
 // How much workspace a variant needs over ranges of dims. Sizes are arbitrary expressions, and in
 // general they are not monotone: the number of splits falls in steps as the batch grows. So a bound
 // is proven by interval arithmetic. It may be too large, because an interval forgets that two
-// values depend on the same dim. So the part of the ranges with the largest bound is cut in two,
-// again and again, until a launch is found that needs as much. After some cuts a launch that needs
-// nearly as much is enough, and after many cuts the bound is taken as it is.
+// values depend on the same dim. To make it smaller, the part of the ranges with the largest bound
+// is cut in two, again and again, until a launch is found that needs as much. After some cuts a
+// launch that needs nearly as much is enough, and after many cuts the bound is taken as it is.
 //
 // A pure function of an immutable variant.
 

@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view kMagic = "mgtune pack ";
 constexpr std::string_view kPackFormat = "2";
 
-// Of all fields together. A small file can stand for any number of zeros.
+// The most bytes of all fields together. A small file can stand for any number of zeros.
 constexpr std::size_t kMaxFieldBytes = std::size_t{1} << 30U;
 
 std::string_view next_line(std::string_view& text) {

@@ -45,8 +45,8 @@ Result<std::string> seal_pack(std::string_view fields);
 // Whether a file that starts like this is a pack of any format.
 bool is_pack(std::string_view start);
 
-// corrupt for anything that encode_pack() did not write, to the last bit. incompatible for another
-// format. The texts of the table and of the rules are not examined.
+// corrupt if even one bit differs from what encode_pack() writes. incompatible for another format.
+// The texts of the table and of the rules are not examined.
 Result<Pack> decode_pack(std::string_view bytes);
 
 // 13000 for the identity of NVRTC 13.0; 0 if the identity does not have a version.

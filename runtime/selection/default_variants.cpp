@@ -28,8 +28,8 @@ std::vector<Variant> default_variants(const Problem& problem, std::span<const Va
   const auto add = [&](const Variant& variant) {
     if (std::ranges::find(found, variant) == found.end()) found.push_back(variant);
   };
-  // The first that serves the point, unless only any pointer is asked for, and the first that also
-  // takes any pointer.
+  // Adds the first variant that serves the point, unless `only_any_pointer`, and the first one that
+  // also takes any pointer.
   const auto add_first = [&](const Problem& point, bool only_any_pointer) {
     bool is_served = only_any_pointer;
     for (const Variant& variant : ladder) {

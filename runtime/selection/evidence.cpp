@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kShortNs = 20'000;
 
-// The order: methods that resemble programs come before those that rank variants best.
+// Methods that resemble programs come first, then those that rank variants best.
 constexpr std::array<std::string_view, 6> kMethods = {
     "rotating", "rotating_events", "graph", "cold", "hot", "emulation"};
 

@@ -1,5 +1,6 @@
-// Evidence: what is known of one operator when a variant is chosen: the picks of problems that were
-// tuned, the variants that failed, and rules for other problems. Plain data and pure functions.
+// Evidence: what is known about one operator when a variant is chosen: the picks of problems that
+// were tuned, the variants that failed, and rules for other problems. Plain data and pure
+// functions.
 
 #pragma once
 
@@ -27,20 +28,20 @@ struct Evidence {
       std::vector<TunedEntry> picks)  // NOLINT(google-explicit-constructor): picks are evidence
       : tuned(std::move(picks)) {}
 
-  // Those that may serve problems of the binding on the GPU, as Picks::usable(); of two picks of
-  // one problem only that in `tuned`.
+  // The picks that may serve problems of the binding on the GPU, as in Picks::usable(). If both
+  // `tuned` and `more` have a pick of a problem, only the one in `tuned`.
   std::vector<const TunedEntry*> usable_picks(const Binding& binding, const GpuRecord& gpu) const;
 
   Picks tuned;
   std::shared_ptr<const Picks> more;  // picks that `tuned` does not have; may be null
   FailedVariants failed;
-  std::vector<std::shared_ptr<const Rules>> rules;  // at most one of each GPU
+  std::vector<std::shared_ptr<const Rules>> rules;  // at most one per GPU
 };
 
 // The method of picks that `mgengine tune` decided by the times of whole tokens of a model.
 inline constexpr std::string_view kTokenMethod = "token";
 
-// A pick of which it is not decided yet whether it is the one of its problem that counts.
+// A pick, before counted_picks() decides which of the picks of its problem counts.
 struct DecodedPick {
   TunedEntry entry;
   std::size_t method_rank;
@@ -53,16 +54,17 @@ Result<Problem> decode_problem(const Operator& op, const std::string& text);
 // variant.
 std::optional<DecodedPick> decode_pick(const Operator& op, const TunedView& row);
 
-// Of several picks of one problem on one GPU, one counts: `token`, because it was decided where the
-// kernel runs; `graph` if it takes less than 20 us by it, because such short launches overlap in
-// programs; otherwise the first of rotating, rotating_events, graph, cold, hot, emulation. Of one
-// method, the pick of the newest sweep counts.
+// If there are several picks of one problem on one GPU, only one counts. The method decides:
+// `token` comes first, because it was decided where the kernel runs; then `graph` if its time is
+// below 20 us, because such short launches overlap in programs; then the first of rotating,
+// rotating_events, graph, cold, hot, emulation. Of several picks by this method, the pick of the
+// newest sweep counts.
 std::vector<TunedEntry> counted_picks(std::vector<DecodedPick> picks);
 
 // The picks that count among the rows that decode_pick() decodes.
 std::vector<TunedEntry> decode_tuned(const Operator& op, std::span<const TunedView> rows);
 
-// How much a timing method counts by the order above: the smallest number counts.
+// The place of a timing method in the order above: the pick with the smallest number counts.
 std::size_t method_rank(const std::string& method, double fastest_ns);
 
 // invalid_argument, with the row and the value, for the first row of the operator with a value or a

@@ -10,16 +10,17 @@
 
 namespace mgtune {
 
-// The ranges that have the dims of one problem alone.
+// The ranges that contain only the dims of this problem.
 std::vector<DimRange> ranges_of(const Problem& problem);
 
 class NearRanges {
  public:
-  // `ranges`: of the dynamic and hint dims, in their order; one that is empty leaves its dim open.
+  // `ranges` are those of the dynamic and hint dims, in their order. A dim with an empty range is
+  // left out of the comparison.
   NearRanges(const Operator& op, const std::vector<DimRange>& ranges);
 
-  // Whether some shape in the ranges is near this problem: each dim without a default is, by
-  // is_near_extent().
+  // Whether some shape in the ranges is near this problem. Every dim without a default must be
+  // near, by is_near_extent().
   bool contains(const Slots& problem) const;
 
   // The sum over the dims of the distances to the middles of the ranges, as log_extent() has them.

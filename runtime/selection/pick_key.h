@@ -1,5 +1,5 @@
-// The keys under which a database has picks, so that a plan reads those that may serve it and no
-// others. Pure functions.
+// The keys under which a database stores picks, so that a plan reads only the picks that may serve
+// it. Pure functions.
 
 #pragma once
 
@@ -12,12 +12,13 @@
 
 namespace mgtune {
 
-// Of a pick of this problem. The kind has the operator, and the static dims, dtypes and flags as
-// the text of a binding has them. Optional tensors are not in it, because picks with other ones may
-// serve too. The size counts the dynamic and hint dims without a default.
+// The key of the picks of this problem. The kind has the operator, and the static dims, dtypes and
+// flags as in the text of a binding. Optional tensors are not in it, because a pick with other
+// optional tensors may serve too. The size counts the dynamic and hint dims without a default.
 PickKey key_of(const Problem& problem);
 
-// What a plan with this binding and these ranges asks for: its kind, and the size in the middle.
+// The key that a plan with this binding and these ranges asks for: its kind, and the size in the
+// middle of the ranges.
 PickKey key_of(const Binding& binding, const std::vector<DimRange>& ranges);
 
 // The geometric middle of a range that is not empty, as a value in the range.

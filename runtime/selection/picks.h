@@ -1,6 +1,6 @@
-// Picks: the tuned rows of one operator, decoded once, and found by what a plan fixes: the GPU, the
-// dtypes, the flags and the static dims. So a plan looks at the rows that may serve it, however
-// many others there are. Copyable; const methods may run concurrently.
+// Picks: the tuned rows of one operator, decoded once, and found by the values that a plan fixes:
+// the GPU, the dtypes, the flags and the static dims. So a plan looks only at the rows that may
+// serve it, however many others there are. Copyable; const methods may run concurrently.
 
 #pragma once
 
@@ -18,9 +18,9 @@
 
 namespace mgtune {
 
-// Picks that count in a plan, the nearest to the middle of its ranges. More could not change much:
-// a plan has at most 4 of their variants and DispatchTable::kMaxRows rows. So it takes as long
-// however many problems were tuned.
+// A plan considers at most so many picks: those nearest to the middle of its ranges. More could not
+// change much, because a plan has at most 4 of their variants and DispatchTable::kMaxRows rows. So
+// making a plan takes the same time however many problems were tuned.
 inline constexpr std::size_t kMaxPicks = 64;
 
 // A tuned row decoded against its operator.
@@ -46,9 +46,9 @@ class Picks {
 
   std::span<const TunedEntry> all() const { return entries_; }
 
-  // Those that may serve problems of the binding on the GPU: those of this GPU with the same
-  // dtypes, flags and static dims. One with other optional tensors comes behind those with the same
-  // ones. What was emulated counts on the cpu device alone.
+  // The rows that may serve problems of the binding on the GPU: rows of this GPU with the same
+  // dtypes, flags and static dims. Rows with the same optional tensors come before the others.
+  // Emulated results count on the cpu device alone.
   std::vector<const TunedEntry*> usable(const Binding& binding, const GpuRecord& gpu) const;
 
  private:

@@ -54,33 +54,33 @@ struct RuleNode {
   std::optional<Expression> condition;  // none in a leaf
   std::size_t yes = 0, no = 0;          // places of the nodes; both are behind this one
   std::vector<std::size_t> ranking;     // of a leaf: the places of variants, best first
-  LossSummary left_out;                 // of a leaf's problems, each left out of a fit
+  LossSummary left_out;                 // the leaf's problems, each left out of a fit in turn
 };
 
 struct Rules {
   const Operator* op = nullptr;   // must outlive the rules
   std::string file;               // where they were read, for messages
-  GpuRecord gpu;                  // that measured
+  GpuRecord gpu;                  // the GPU of the measurements
   std::int64_t bytes_per_us = 0;  // the GPU's bandwidth; 0: not known
-  // Of the problems that they were fitted to, one for each combination of dtypes and flags: about
-  // others they say nothing (is_alike()). Empty if the operator has none of these problems any
-  // more.
+  // One problem for each combination of dtypes and flags that the rules were fitted to. They say
+  // nothing about other combinations (is_alike()). Empty if the operator has none of these problems
+  // any more; then rules_for() accepts the rules for all combinations.
   std::vector<Slots> kinds;
   std::vector<VariantPattern> variants;
   std::vector<RuleNode> nodes;  // the root is the first
-  // Over all problems: of the fit itself, with each problem left out in turn, with each band of a
-  // dim left out in turn, and of the default ladder.
+  // The losses over all problems: of the fit itself, with each problem left out in turn, with each
+  // band of a dim left out in turn, and of the default ladder.
   LossSummary fitted, left_out_problem, left_out_band, ladder;
-  // At problems that the rules were not fitted to, and of the default ladder there. No problems:
-  // none were held out.
+  // The losses at problems that the rules were not fitted to: of the rules, and of the default
+  // ladder. If no problems were held out, their number is 0.
   LossSummary held_out, held_out_ladder;
   std::string command, commit;
 
   const RuleNode& leaf_of(std::span<const std::int64_t> values) const;  // of RuleNames::values()
 };
 
-// Whether what rules say of one binding or problem holds for the other: the flags are the same, and
-// the dtypes have the same sizes. So f16 and bf16 are alike.
+// Whether a rule for one binding or problem holds for the other: the flags are the same, and the
+// dtypes have the same sizes. So f16 and bf16 are alike.
 bool is_alike(const Operator& op, const Slots& a, const Slots& b);
 
 // The file in which `mgtune fit` puts rules: "rmsnorm.forward.rules.json".

@@ -18,7 +18,8 @@ namespace {
 constexpr std::size_t kNamedRows = 3;
 constexpr std::size_t kLongestName = 300;
 
-// A family that ships has lost the operator, or the family is somebody's own.
+// If mgtune ships the family, the operator was removed from it. Otherwise the family is somebody's
+// own.
 RowUse without_operator(const std::string& full_name) {
   const std::vector<std::string> shipped = Catalog::shipped_families();
   const std::string family = full_name.substr(0, full_name.find('.'));

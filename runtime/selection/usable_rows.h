@@ -31,7 +31,7 @@ enum class RowUse : std::uint8_t {
 bool offers(const Operator& op, const std::string& problem, const std::string& variant);
 
 RowUse use_of(const TunedView& row, Catalog& catalog, const FailedVariants& failed);
-// Of a row that was decoded: usable, not_admissible or failed.
+// The same for a row that was decoded: usable, not_admissible or failed.
 RowUse use_of(const Problem& problem, const Variant& variant, const GpuRecord& gpu,
               const FailedVariants& failed);
 

@@ -6,9 +6,8 @@
 //   4. the rules of the most similar GPU, with the figures of this one;
 //   5. the default ladder.
 //
-// Only picks with the same dtypes, flags and static dims count, and what was emulated counts on the
-// cpu device alone. A variant that failed on this GPU at any problem is passed over. Pure
-// functions.
+// Only picks with the same dtypes, flags and static dims count, and emulated picks count on the cpu
+// device alone. A variant that failed on this GPU at any problem is passed over. Pure functions.
 
 #pragma once
 
@@ -40,13 +39,13 @@ struct SelectedVariant {
   Variant variant;
   SelectionStep step;
   std::string reason;  // "tuned for rows=4096 hidden=4096 T=bf16 on NVIDIA H200"
-  // Of a pick: its time, on the problem that `reason` names. 0: unknown.
+  // The time of a pick on the problem that `reason` names. 0: unknown.
   double expected_ns = 0;
 };
 
 // Every admissible candidate for `problem`, best first, each variant once, the whole ladder last.
-// It is empty only if no design of the operator runs on the device, or all that run have failed on
-// it.
+// Empty only if no design of the operator runs on the device, or all variants that run there have
+// failed on it.
 std::vector<SelectedVariant> select_variants(const Problem& problem, const DeviceInfo& device,
                                              const Evidence& evidence);
 
@@ -60,13 +59,13 @@ bool is_near_extent(std::int64_t tuned, std::int64_t dim);  // of one dim
 // Sum over dynamic and hint dims of |log2 a - log2 b|.
 double dims_distance(const Operator& op, const Slots& a, const Slots& b);
 
-// The rules of steps 3 and 4: those of this GPU, otherwise those of the most similar one, that were
-// fitted to problems with the dtypes and flags of the binding. Null if there are none.
+// The rules of steps 3 and 4. Only rules for problems like the binding's (is_alike()) count: those
+// of this GPU, otherwise those of the most similar one. Null if there are none.
 std::shared_ptr<const Rules> rules_for(const Binding& binding, const DeviceInfo& device,
                                        const Evidence& evidence);
 
-// The bandwidth that the conditions of `rules` read on the device: that of its product, otherwise
-// that of the GPU of the rules.
+// The bandwidth that the conditions of `rules` read on the device: the one of the device's product,
+// or, if the product is unknown, the one of the GPU of the rules.
 std::int64_t bandwidth_for(const DeviceInfo& device, const Rules& rules);
 
 // Lines for explain and mgr_explain about a variant that rules chose or left to the ladder: the way

@@ -30,7 +30,7 @@ class RuleFiles {
   bool empty() const { return files_.empty(); }
 
   struct Loaded {
-    std::vector<Rules> rules;           // at most one of each GPU; `op` must outlive them
+    std::vector<Rules> rules;           // at most one per GPU; `op` must outlive them
     std::vector<std::string> texts;     // of the same files
     std::vector<std::string> failures;  // what is wrong with a file, with its name
   };

@@ -109,7 +109,7 @@ Operators operators_of(const TunedSource& source, Catalog& catalog) {
   return operators;
 }
 
-// Decodes the rows that were read from a database. Those of a table are judged again when their
+// Decodes the rows that were read from a database. The rows of a table are judged again when their
 // operator is asked for, because only then the user's failures are known.
 void decode_rows(Catalog& catalog, TunedSource& source) {
   if (source.is_table) return;
@@ -160,8 +160,8 @@ Result<TunedSource> read_database(const std::string& path, Catalog& catalog) {
   return source;
 }
 
-// The user's own results outlive edits of their families, so stale rows are left out whatever they
-// say.
+// The user's own results outlive edits of their families. So stale rows are left out, even if a
+// value in them is not offered, and opening does not fail.
 Result<TunedSource> read_own_database(const std::string& path, Catalog& catalog) {
   MGTUNE_ASSIGN(TunedSource source, read_rows(path));
   judge_database(path, catalog, source);
@@ -177,7 +177,8 @@ TunedSource source_of(const std::string& path, TableFile file, Catalog& catalog)
     }
   }
   source.rules.add_folder(rules_folder_of(path));
-  // A program that does not know an operator does not miss its rows, so nothing is printed.
+  // Rows of unknown operators are only noted and not printed, because a program that does not know
+  // an operator does not miss its rows.
   source.notes = std::move(file.notes);
   for (TunedTableRow& row : file.rows) source.rows.push_back(std::move(row.view));
   leave_out_unusable(path, "", 0, catalog, source);
@@ -204,7 +205,7 @@ Result<TunedSource> user_source(Catalog& catalog) {
   return source;
 }
 
-// All that the source knows of the operator, without what plans find in a database.
+// All evidence of the source about the operator, except the rows that plans find in a database.
 std::shared_ptr<const Evidence> evidence_of(const Operator& op, Catalog& catalog,
                                             TunedSource& source) {
   const std::string name = op.full_name();
@@ -359,7 +360,7 @@ Result<std::shared_ptr<const Evidence>> evidence_for(const Binding& binding,
                                                      TunedSource& source) {
   const Operator& op = *binding.op;
   if (source.database == nullptr) return evidence_of(op, catalog, source);
-  // What cannot be read is accepted, so that it is named among what is left out.
+  // A pick that cannot be read is accepted, so that it is named among the rows that are left out.
   const NearRanges near(op, ranges);
   const auto accepts = [&](const std::string& text) {
     const Result<Problem> problem = decode_problem(op, text);

@@ -1,13 +1,13 @@
 // Where tuned rows come from: a results database, a tuned table or a pack. The content of the file
 // decides which of them it is. The rows are checked against the known operators. Programs and the
-// commands of mgtune open their rows here, so they read the same.
+// commands of mgtune both open their rows here, so they use the same rows.
 //
 // If the caller or MGTUNE_DB names a source, it is the only one, and an error in it is an error of
 // opening it. Otherwise the user's database comes first, and then the tables that are installed
-// with the library, whose rows are added when an operator is asked for. Errors in those cause
-// warnings, and their rows are left out. Rows that cannot be used with this build
-// (selection/usable_rows.h) are left out too, with a warning. One thread per catalog, and per
-// source while rows are added.
+// with the library. The rows of these tables are added when an operator is asked for. Errors in the
+// default sources cause warnings, and the rows concerned are left out. Rows that cannot be used
+// with this build (selection/usable_rows.h) are left out too, with a warning. One thread per
+// catalog, and per source while rows are added.
 
 #pragma once
 
@@ -49,7 +49,7 @@ struct TunedSource {
   // database count too. They are read when the first operator is asked for.
   bool is_table = false, has_user_failures = false;
   std::map<std::string, Picks> decoded;  // by operator; see decode_rows()
-  // Of the operators that were asked for, without what plans find in the database.
+  // By operator, for those that were asked for. Rows that plans find in the database are not in it.
   std::map<std::string, std::shared_ptr<const Evidence>> evidence;
 };
 
@@ -86,13 +86,13 @@ Result<TunedSource> open_tuned_sources(const std::string& named, Catalog& catalo
 std::vector<FailureView> user_failures(std::vector<std::string>& notes);
 
 // What a plan needs to know: the rows of the source and of installed tables that may serve problems
-// of the binding, without those that cannot be used here; what failed; and rules. From a database
-// it reads the kMaxPicks rows that are nearest to the ranges, by an index, and what failed if that
-// has changed. All else is put together when the operator is first asked for; after that it is a
-// look-up. The operator must outlive the evidence.
+// of the binding, the variants that failed, and rules. Rows that cannot be used here are left out.
+// From a database it reads, by an index, the kMaxPicks rows that are nearest to the ranges. It
+// reads the failures again if they have changed. All else is put together when the operator is
+// first asked for; after that it is a look-up. The operator must outlive the evidence.
 //
-// corrupt if a row that was read has a value or a problem that the operator does not offer, and the
-// database was named; io and corrupt if the database cannot be read any more.
+// corrupt if the database was named, and a row that was read has a value or a problem that the
+// operator does not offer. io and corrupt if the database cannot be read any more.
 Result<std::shared_ptr<const Evidence>> evidence_for(const Binding& binding,
                                                      const std::vector<DimRange>& ranges,
                                                      const GpuRecord& gpu, Catalog& catalog,

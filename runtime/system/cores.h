@@ -13,15 +13,16 @@ namespace mgtune {
 
 using Cores = std::vector<int>;  // sorted, each once
 
-// Those that the calling thread may use: its affinity mask, which a cgroup (cpuset) or taskset may
-// have made smaller. Empty if the system does not say it.
+// The processors that the calling thread may use: its affinity mask, which a cgroup (cpuset) or
+// taskset may have made smaller. Empty if the system does not report it.
 Cores own_cores();
 
-// How many of them there are; 1 at least. std::thread::hardware_concurrency() counts the whole
-// machine's with some versions of glibc.
+// The number of own_cores(), at least 1. With some versions of glibc,
+// std::thread::hardware_concurrency() counts all processors of the machine.
 std::size_t own_core_count();
 
-// What files of /sys have: "0-15,32-47\n". corrupt for anything else; the empty list is "".
+// Reads a list as in the files of /sys: "0-15,32-47\n". corrupt for anything else; "" is the empty
+// list.
 Result<Cores> parse_cores(std::string_view text);
 
 // The inverse, without a newline: "0-15,32-47".

@@ -42,14 +42,14 @@ class FileDescriptor {
   int descriptor_ = -1;
 };
 
-// The functions below repeat what a signal interrupts (EINTR) and go on after a part was read or
-// written. On failure errno says why. They are thread-safe.
+// The functions below call the system again if a signal interrupts a call (EINTR), and go on after
+// a part was read or written. On failure errno says why. They are thread-safe.
 
 // Appends one read of at most `max_bytes` to `text`. Returns the bytes read, 0 at the end, and -1
 // on failure, for example with EAGAIN if a non-blocking descriptor has nothing to read.
 ssize_t read_some(int descriptor, std::string& text, std::size_t max_bytes = std::size_t{1} << 16);
 
-// Appends what is left to `text`, up to `max_bytes`. False on failure.
+// Appends the rest of the file to `text`, up to `max_bytes`. False on failure.
 bool read_all(int descriptor, std::string& text, std::size_t max_bytes = std::string::npos);
 
 bool write_all(int descriptor, std::string_view bytes);  // false on failure

@@ -4,8 +4,7 @@
 // that must check who owns a file (private_file.h). FileSystem::real() is the one of the operating
 // system; it is stateless and thread-safe.
 //
-// Failures are StatusCode::io, also for a missing file. They name the path and the errno
-// text.
+// Failures are StatusCode::io, also for a missing file. They name the path and the errno text.
 
 #pragma once
 
@@ -50,12 +49,11 @@ class FileSystem {
   virtual Result<std::vector<std::string>> list_files(const std::string& directory) = 0;
 };
 
-// Writes a file to a path that the user chose.
-// It is written whole or not at all. It replaces a file that exists, even a read-only one, and gets
-// the owner and the mode of that file. Others may read a new file, unlike the files that mgtune
-// keeps for itself. A device or a link is written in place, but a link is not followed out of a
-// folder that other users can write to. invalid_argument, with `what` as the subject, if it would
-// replace a database; io.
+// Writes a file to a path that the user chose. The file is written whole or not at all. It replaces
+// a file that exists, even a read-only one, and gets the owner and the mode of that file. Others
+// may read a new file, unlike the files that mgtune keeps for itself. A device or a link is written
+// in place, but a link is not followed out of a folder that other users can write to.
+// invalid_argument, with `what` as the subject, if it would replace a database; io.
 Status write_output(const std::string& path, std::string_view what, std::string_view content);
 
 }  // namespace mgtune

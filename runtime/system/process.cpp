@@ -23,8 +23,8 @@ namespace {
 constexpr int kFailure = 3;  // the child's descriptor for the errno of a failed start
 constexpr int kNotRun = 127;
 
-// What the child needs, prepared before the fork: after the fork of a process with threads it may
-// not allocate memory.
+// The data that the child needs. It is made before the fork, because the child of a process with
+// threads may not allocate memory.
 struct Prepared {
   std::vector<char*> arguments, environment;
   const char* directory;
@@ -67,8 +67,8 @@ std::vector<cpu_set_t> mask_of(const Cores& cores) {
   ::_exit(kNotRun);
 }
 
-// Closes all other descriptors: locks of this process would otherwise outlive it, and pipes would
-// not end with it.
+// Closes all other descriptors. Otherwise the program would keep locks of this process after its
+// end, and would keep pipes open.
 void connect(const Prepared& prepared) {
   std::array<int, 4> copies{};
   for (std::size_t i = copies.size(); i-- > 0;) {  // kFailure first
@@ -206,7 +206,8 @@ Process::Process(Process&& other) noexcept
       wait_status_(other.wait_status_),
       killed_(other.killed_) {}
 
-// The group is killed before the process is collected: until then no other group has its number.
+// The group is killed before the process is collected, because until then no other group can have
+// its number.
 bool Process::collect(int options) {
   if (pid_ < 0) return true;
   siginfo_t info{};

@@ -24,8 +24,8 @@ struct ProcessCommand {
   std::vector<std::string> arguments;  // [0]: a path, or a name that PATH finds
   std::string directory;               // to run in; "": the directory of this process
   std::string temporary_folder;        // its TMPDIR, an absolute path; "": the one of this process
-  // Those that it and all that it starts may use; empty: those of this process. If the system
-  // refuses them, it has those of this process too.
+  // The processors that the program and all that it starts may use. If this is empty, or the system
+  // refuses these processors, the program may use those of this process.
   Cores cores = {};
 };
 
@@ -51,7 +51,7 @@ class Process {
   Process(Process&& other) noexcept;
   ~Process() { kill(); }
 
-  // The end is noticed by one of the first three functions. It also ends what is left of the group.
+  // The first of these three functions that notices the end also kills what is left of the group.
   bool has_ended();
   void wait();
   void kill();  // and waits for the end

@@ -15,7 +15,7 @@ std::chrono::milliseconds processor_time_of(pid_t process);
 // read, which takes some milliseconds.
 std::chrono::milliseconds processor_time_below(pid_t root);
 
-// What the calling thread has used so far.
+// The processor time that the calling thread has used so far.
 std::chrono::nanoseconds processor_time_of_this_thread();
 
 }  // namespace mgtune

@@ -62,7 +62,7 @@ Result<SharedLibrary> SharedLibrary::open(std::span<const std::string> candidate
                                                       : fmt::format("{}: {}", candidate, error));
     }
   }
-  // An existing library that does not load says more than all those that do not exist.
+  // If a library exists but does not load, its reason says more than a list of the missing ones.
   if (!failures.empty()) return environment_error(fmt::format("{}", fmt::join(failures, "; ")));
   if (absent.empty()) return environment_error("no library to look for");
   return environment_error(fmt::format("not found: {}", fmt::join(absent, ", ")));

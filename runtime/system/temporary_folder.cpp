@@ -24,7 +24,7 @@ constexpr std::string_view kPrefix = "mgtune-";
 constexpr std::size_t kRandom = 6;  // characters that mkdtemp() makes up
 constexpr const char* kLock = ".lock";
 constexpr std::size_t kMaxMarkBytes = 256;
-constexpr int kAttempts = 100;  // one in some fails beside a process that does nothing but clean up
+constexpr int kAttempts = 100;  // beside a process that only cleans up, one in some fails
 
 std::string parent_folder() {
   const char* const parent = std::getenv("TMPDIR");
@@ -35,8 +35,8 @@ FileDescriptor open_folder(int parent, const char* name) {
   return FileDescriptor(::openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
-// What the lock file of a folder says. It is true of one folder only, and until the machine starts
-// anew: a copy of it, or a folder that was moved to another file system, is not marked.
+// The text that marks a folder, in its lock file. It is valid for one folder only, and until the
+// machine starts anew: a copy, or a folder that was moved to another file system, is not marked.
 std::string mark_of(const struct stat& folder) {
   static const std::string boot = [] {
     std::string text;
@@ -53,7 +53,7 @@ bool is_private(const struct stat& state) {
   return state.st_uid == geteuid() && (state.st_mode & (S_IRWXG | S_IRWXO)) == 0;
 }
 
-// For readdir(), at the first entry. nullptr if the folder cannot be read.
+// A handle for readdir(), at the first entry. nullptr if the folder cannot be read.
 DIR* open_entries(const FileDescriptor& folder) {
   const int own = ::openat(folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR* const entries = own < 0 ? nullptr : ::fdopendir(own);
@@ -61,8 +61,8 @@ DIR* open_entries(const FileDescriptor& folder) {
   return entries;
 }
 
-// Removes all that is in the folder, but for `kept`. No link is followed, and nothing is named by a
-// path, so it does not matter what is renamed meanwhile.
+// Removes everything in the folder except `kept`. No link is followed. Nothing is named by a path,
+// so it does not matter what is renamed at the same time.
 void remove_content(const FileDescriptor& folder, std::string_view kept) {
   DIR* const entries = open_entries(folder);
   if (entries == nullptr) return;
@@ -85,8 +85,8 @@ void empty_folder(const FileDescriptor& folder) {
   ::unlinkat(folder.get(), kLock, 0);
 }
 
-// Removes the folder `name` if its owner was killed. Of a folder without the mark, nothing is
-// removed that has content: its owner died before it wrote the mark, or it is not one of ours.
+// Removes the folder `name` if its owner was killed. A folder without the mark is removed only if
+// it is empty: its owner died before it wrote the mark, or the folder is not one of ours.
 void remove_if_abandoned(int parent, const char* name) {
   const FileDescriptor folder = open_folder(parent, name);
   struct stat state {};
@@ -112,8 +112,8 @@ void remove_if_abandoned(int parent, const char* name) {
 }  // namespace
 
 Result<TemporaryFolder> TemporaryFolder::create() {
-  // Tries again if another process that cleans up took the folder, which had no mark yet, for an
-  // abandoned one.
+  // Tries again if another process that cleans up removed the folder: without a mark it looked
+  // abandoned.
   Status status;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     TemporaryFolder folder;

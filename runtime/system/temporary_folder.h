@@ -3,8 +3,8 @@
 // in it. Move-only. Any number of threads may write different files of one folder.
 //
 // A killed process cannot remove its folder. So each folder has a file `.lock` that its owner keeps
-// locked, with a mark that is true of this one folder. The programs mgtune and mgengine remove the
-// folders that have their mark and that nobody locks; the libraries never do.
+// locked. The file has a mark that is valid for this folder only. The programs mgtune and mgengine
+// remove the folders that have a valid mark and that nobody locks; the libraries never do.
 
 #pragma once
 

@@ -1,5 +1,5 @@
-// WaitSet: what a thread that drives several processes waits for: the first descriptor with news,
-// or the first deadline. A new one is built for each wait; one thread.
+// WaitSet: the events that a thread that drives several processes waits for: the first descriptor
+// with news, or the first deadline. A new one is built for each wait; one thread.
 
 #pragma once
 
@@ -16,7 +16,7 @@ class WaitSet {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Until it can be read or is at its end; -1 is ignored.
+  // Adds the event that the descriptor can be read or is at its end. -1 is ignored.
   void add(int descriptor) { descriptors_.push_back({descriptor, POLLIN, 0}); }
   void add(Clock::time_point deadline) { first_ = std::min(first_, deadline); }
 
@@ -35,7 +35,7 @@ class WaitSet {
   Clock::time_point first_ = Clock::time_point::max();
 };
 
-// Waits until source.poll() fails or returns a value, with source.join() for what to wait for.
+// Waits until source.poll() fails or returns a value. source.join() adds the events to wait for.
 template <typename Source>
 auto wait_for_next(Source& source) {
   while (true) {

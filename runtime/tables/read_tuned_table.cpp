@@ -51,7 +51,7 @@ Result<TunedTableRow> read_pick(const JsonCursor& pick, const Operator& op, cons
   if (tuned.tie && tuned.variant != tuned.default_variant) {
     return pick.at("tie").error("a tie goes to the default, and this is another variant");
   }
-  // What a copy takes is measured on each machine: read, and not kept.
+  // This value is checked but not kept, because the time of a copy is measured on each machine.
   if (const auto of_copy = pick.find("of_copy")) MGTUNE_TRY(read_positive(*of_copy).status());
   if (const auto build = pick.find("build_sha256")) {
     MGTUNE_ASSIGN(tuned.build_sha256, read_build(*build));

@@ -111,7 +111,7 @@ Status check_schema(Database& database) {
 
 Status check_rows(Database& database) {
   MGTUNE_ASSIGN(const std::int64_t version, database.read_integer("PRAGMA user_version"));
-  if (version == 0) return {};  // who made the file was killed before its tables were there
+  if (version == 0) return {};  // the maker of the file was killed before it made the tables
   for (const char* table : {"builds", "checks", "measurements", "outcomes"}) {
     MGTUNE_TRY(check_words(database, table));
   }

@@ -64,7 +64,7 @@ Status make_parent(const std::string& path) {
 
 Result<std::unique_ptr<Database>> open_for_writing(const std::string& path) {
   MGTUNE_ASSIGN(auto database, Database::open(path, Database::Access::create));
-  MGTUNE_TRY(check_schema(*database));  // of this connection: the file may be another one by now
+  MGTUNE_TRY(check_schema(*database));  // again, because the file may be another one by now
   // Tables first, in DELETE mode: the file's header then carries our application id from its first
   // commit on, whatever kills this process later.
   MGTUNE_TRY(migrate(*database, schema_steps()));

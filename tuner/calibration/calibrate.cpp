@@ -16,8 +16,8 @@ namespace {
 constexpr std::int64_t kMinBytes = 1 << 20;
 constexpr std::int64_t kMaxBytes = 512 << 20;
 
-// A ceiling has about a dozen kernels to compile and a dozen shapes to time. Each takes less than a
-// second.
+// To measure a ceiling, about a dozen kernels are compiled and a dozen shapes are timed. Each takes
+// less than a second.
 constexpr std::chrono::seconds kDeadline{120};
 
 std::string name_of(const CeilingNeed& need) {
@@ -25,7 +25,7 @@ std::string name_of(const CeilingNeed& need) {
   return need.kind + " of " + std::to_string(need.bytes >> 20) + " MiB";
 }
 
-// Copy and read of 1 MiB to 512 MiB in powers of two, then the rest.
+// First copies and reads of 1 MiB to 512 MiB, in powers of two, then all other ceilings.
 std::vector<CeilingNeed> calibration_plan(const std::string& method) {
   std::vector<CeilingNeed> plan;
   for (const std::string& kind : ceiling_kinds()) {
@@ -40,16 +40,17 @@ std::vector<CeilingNeed> calibration_plan(const std::string& method) {
   return plan;
 }
 
-// Operations per byte. Below these, no GPU since Turing is limited by its arithmetic: an H200
-// reaches its fp32 peak at 14 and that of its tensor cores at 150, a T4 at 25 and 200.
+// Operations per byte. With fewer operations than these, arithmetic limits no GPU since Turing: an
+// H200 reaches its fp32 peak at 14 operations per byte and its tensor-core peak at 150; for a T4 it
+// is 25 and 200.
 constexpr double kFp32Intensity = 4;
 constexpr double kTensorIntensity = 32;
 
 // A GPU becomes slower when its memory wears out or its fans clog, but not within a month.
 constexpr std::chrono::hours kFresh{30 * 24};
 
-// Those of one kind and method that the store has, measured with the same driver in the last 30
-// days.
+// The ceilings of one kind and method that the store has, measured with the same driver in the last
+// 30 days.
 Result<std::vector<CeilingRecord>> fresh_ceilings(Store& store, std::int64_t gpu,
                                                   const std::string& driver,
                                                   const std::string& kind,
@@ -69,7 +70,7 @@ Result<std::vector<CeilingRecord>> fresh_ceilings(Store& store, std::int64_t gpu
 }
 
 // The ceiling of the store if it is fresh, otherwise a new measurement. 0 if the device has no such
-// ceiling, or if the measurement failed; that is no failure of the sweep.
+// ceiling, or if the measurement failed; the sweep does not fail because of this.
 Result<double> ceiling_rate(SweepShared& shared, const std::string& kind, std::int64_t bytes,
                             const TunedView& view) {
   const CeilingNeed need{kind, shared.options.method.name, bytes};
@@ -127,7 +128,7 @@ Result<CalibrateSummary> calibrate(const SweepOptions& options, const DeviceInfo
     if (failure.code() == StatusCode::environment && summary.ceilings.empty()) return failure;
     if (failure.code() == StatusCode::unsupported) {
       summary.lacking.push_back(name_of(need) + ": " + failure.message());
-    } else if (!should_stop()) {  // the worker may have been told to stop as well
+    } else if (!should_stop()) {  // the stop signal may have ended the worker too
       summary.failed.push_back(name_of(need) + ": " + failure.message());
     }
   }

@@ -43,10 +43,11 @@ struct CalibrateSummary {
   bool stopped_early = false;
 };
 
-// It uses these members of `options`: method, command, program and lock_directory. Each ceiling is
-// recorded as soon as it is measured. If one fails, the others are still measured. unsupported for
-// the cpu device, which only emulates. environment if a sweep uses the GPU, or if no worker can use
-// it. If the store cannot record the results, the failure of the store.
+// Uses these members of `options`: method, command, program and lock_directory. Each ceiling is
+// recorded as soon as it is measured. If one fails, the others are still measured. The result is
+// unsupported for the cpu device, which only emulates. It is environment if a sweep uses the GPU,
+// or if no worker can use the GPU. If the store cannot record the results, it is the store's
+// failure.
 Result<CalibrateSummary> calibrate(const SweepOptions& options, const DeviceInfo& device,
                                    Store& store,
                                    const std::function<void(const CalibrateProgress&)>& on_progress,
@@ -57,7 +58,7 @@ Result<std::optional<CeilingRecord>> find_fresh_ceiling(Store& store, std::int64
                                                         const std::string& driver,
                                                         const CeilingNeed& need);
 
-// The copies that the store has, likewise, of all sizes.
+// The copies of all sizes that the store has, measured with the same driver in the last 30 days.
 Result<CopyTimes> fresh_copies(Store& store, std::int64_t gpu, const std::string& driver,
                                const std::string& method);
 
@@ -67,16 +68,18 @@ Result<CopyTimes> fresh_copies(Store& store, std::int64_t gpu, const std::string
 Result<CeilingRecord> request_ceiling(MeasurePool& workers, std::int64_t request_id,
                                       const CeilingNeed& need);
 
-// The ceilings of arithmetic that may limit a problem with so many operations per byte that it
-// moves. Those of the tensor cores are of one dtype each: only tensors of this dtype need them.
+// The arithmetic ceilings that may limit a problem, which does `operations_per_byte` operations for
+// each byte that it moves. Each tensor-core ceiling belongs to one dtype, so it is only returned if
+// `dtypes` has this dtype.
 std::vector<std::string> arithmetic_ceilings_of(double operations_per_byte,
                                                 const std::set<DType>& dtypes);
 
-// Measures the ceilings of one problem: the copies that tell the time of one of as many bytes as
-// the problem moves, which becomes view.copy_ns (store/copy_times.h), and arithmetic_ceilings_of()
-// its operations per byte and the dtypes of its tensors. `view` is that of the problem. Call it
-// before the first variant of the problem is measured. If no variant must be measured, no ceiling
-// is needed. It does nothing on the cpu device, and for a problem that moves no bytes.
+// Measures the ceilings of one problem. From the measured copies it computes the time of a copy
+// that moves as many bytes as the problem, and stores this time in view.copy_ns
+// (store/copy_times.h). It also measures the arithmetic_ceilings_of() the problem. `view` belongs
+// to the problem. Call this function before the first variant of the problem is measured. If no
+// variant must be measured, no ceiling is needed. The function does nothing on the cpu device, and
+// for a problem that moves no bytes.
 Status measure_ceilings(SweepShared& shared, const Problem& problem, TunedView& view);
 
 }  // namespace mgtune

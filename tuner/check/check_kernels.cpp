@@ -13,8 +13,9 @@
 namespace mgtune {
 namespace {
 
-// A failure of a kernel that every variant of the problem is checked with. The family is blamed if
-// the kernel is its own, and mgtune if it is not. Failures of the machine stay as they are.
+// Turns the failure of a kernel that checks every variant of the problem into a message. It blames
+// the family if the kernel belongs to the family, otherwise mgtune. Failures of the machine stay as
+// they are.
 Status kernel_failure(const Operator& op, bool is_own, Status failure) {
   switch (failure.code()) {
     case StatusCode::invalid_argument:
@@ -30,7 +31,7 @@ Status kernel_failure(const Operator& op, bool is_own, Status failure) {
   }
 }
 
-// A `Problem` as kernels take it by value; `scalars` in declared order.
+// The bytes of the struct `Problem` that kernels take by value; `scalars` are in declared order.
 std::vector<std::uint8_t> problem_struct(const Problem& problem,
                                          const std::vector<ScalarValue>& scalars) {
   const Operator& op = *problem.op;

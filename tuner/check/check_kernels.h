@@ -1,7 +1,7 @@
-// CheckKernels: the kernels of one problem that check its variants, with the means to launch them:
-// those of the operator's reference.cu (check/reference.h has their signatures), and mgtune's own
-// fill kernels. Shared by all that launches one of them. Not thread-safe; the device and the
-// problem must outlive it.
+// CheckKernels: loads and launches the kernels that the checks of one problem use. These are the
+// kernels of the operator's reference.cu (check/reference.h has their signatures), and mgtune's own
+// fill kernels. All code that launches one of them shares this object. Not thread-safe; the device
+// and the problem must outlive it.
 
 #pragma once
 
@@ -19,9 +19,9 @@ namespace mgtune {
 
 class CheckKernels {
  public:
-  // Compiles and loads the kernels of reference.cu with the names `own`, and those of fill.cu with
-  // the names `fills`. Here and below, an error in reference.cu is invalid_argument and names that
-  // file.
+  // Compiles and loads the kernels of reference.cu with the names `own`, and the kernels of fill.cu
+  // with the names `fills`. Here and below, an error in reference.cu is invalid_argument and names
+  // that file.
   static Result<std::shared_ptr<CheckKernels>> make(Device& device, Builder& builder,
                                                     const Problem& problem,
                                                     const std::vector<std::string>& own,
@@ -30,8 +30,9 @@ class CheckKernels {
   Result<const Kernel*> own(const std::string& name) const { return own_module_->kernel(name); }
   Result<const Kernel*> fill(const std::string& name) const { return fill_module_->kernel(name); }
 
-  // Launches a kernel of reference.cu, with the struct Problem behind `args`, or a fill kernel, and
-  // waits for it.
+  // Each launches a kernel and waits for it. launch_own() launches a kernel of reference.cu and
+  // passes the struct Problem as a further argument after `args`; launch_fill() launches a fill
+  // kernel.
   Status launch_own(const Kernel* kernel, std::vector<void*>& args) const;
   Status launch_fill(const Kernel* kernel, std::vector<void*>& args) const;
 
@@ -39,7 +40,8 @@ class CheckKernels {
   const std::vector<ScalarValue>& scalars() const { return scalars_; }
   void set_scalar(std::size_t scalar, const ScalarValue& value) { scalars_[scalar] = value; }
 
-  // The failure of what gives the reference, with the blame for it.
+  // Turns the failure of a reference kernel into a message that says who is to blame: the family or
+  // mgtune.
   Status own_failure(Status failure) const;
 
  private:

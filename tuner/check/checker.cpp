@@ -18,7 +18,7 @@ struct NamedOrder {
   ThreadOrder order;
 };
 
-// The orders besides forward, with which every check starts.
+// The thread orders that are tried after `forward`, with which every check starts.
 constexpr std::array kOtherOrders = {
     NamedOrder{"reversed", {ThreadOrder::Kind::reversed, 0}},
     NamedOrder{"shuffled (seed 1)", {ThreadOrder::Kind::shuffled, 1}},
@@ -48,8 +48,9 @@ std::string first_order_difference(const std::vector<TensorLayout>& layouts,
   return {};
 }
 
-// The lines of a compiler's log that warn of a variable without a value. What only may be used
-// without one is often a false alarm.
+// The lines of a compiler's log that warn of a variable without a value. If the warning only says
+// that it may be used without a value, this is often a false alarm; such lines count only with
+// `with_doubtful`.
 std::string uninitialized_warnings(const std::string& log, bool with_doubtful) {
   std::string found;
   std::istringstream lines(log);
@@ -86,8 +87,8 @@ Status Checker::prepare(Compare compare) {
   return {};
 }
 
-// The references of both seeds, and for a while the results of a baseline, take at most a quarter
-// of the device's memory: variants need the rest.
+// Only if the references of both seeds, and for a while the results of a baseline, take at most a
+// quarter of the device's memory. Variants need the rest.
 bool Checker::can_compare_on_device() const {
   std::int64_t bytes = 0;
   for (const TensorLayout& layout : layouts_) {
@@ -139,15 +140,16 @@ Result<Checker::Run> Checker::launch_prepared(const LoadedVariant& variant, Seed
   if (status.ok()) status = variant.launch(arguments(inputs.tensors(), workspace_));
   if (status.ok()) status = device_.synchronize(nullptr);
   if (status.ok()) return Run{};
-  // A failure of the variant is a result. Any other failure, and a device that is lost with it, is
-  // not.
+  // A failure of the variant is a result. Any other failure is not a result, and neither is the
+  // failure of a variant that made the device fail.
   status = launch_failure(std::move(status));
   const std::optional<Outcome> outcome = outcome_of(status);
   if (!outcome || status.code() == StatusCode::device_lost) return status;
   return Run{*outcome, status.message(), {}};
 }
 
-// If something had changed inputs or guard bands before the launch, they are made anew, once.
+// If inputs or guard bands had changed before the launch, they are made again and the launch is
+// repeated, once.
 Result<bool> Checker::passes_on_device(const LoadedVariant& variant, SeededInputs& inputs, Run& run,
                                        CheckRecord& record) {
   using Verdict = SeededInputs::Verdict;
@@ -165,7 +167,7 @@ Result<bool> Checker::passes_on_device(const LoadedVariant& variant, SeededInput
   return verdict == Verdict::passes;
 }
 
-// The outputs of a launch, and what it changed but must not change.
+// Reads the outputs of a launch, and finds what the launch changed but must not change.
 Result<Checker::Run> Checker::read(const SeededInputs& inputs) const {
   Run run;
   MGTUNE_ASSIGN(run.outputs, inputs.tensors().read_outputs());
@@ -207,7 +209,7 @@ Status Checker::find_faults(const LoadedVariant& variant, bool unwritten) {
 Result<std::string> Checker::race_note(const LoadedVariant& variant) {
   const Status faults = find_faults(variant, false);
   if (faults.ok()) return std::string();
-  // The difference between the orders is reported even without it.
+  // If the race checker fails, the difference between the orders is still reported.
   if (faults.code() == StatusCode::launch_failed) return " " + faults.message();
   return " (the race checker failed: " + faults.message() + ")";
 }

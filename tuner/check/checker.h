@@ -1,4 +1,5 @@
-// Checker: whether a variant computes the results of the operator's reference, on one problem.
+// Checker: checks whether a variant computes the same results as the operator's reference, on one
+// problem.
 //
 // It checks two seeds. For each, the inputs have new random data and the outputs are poisoned with
 // NaN. With the first seed there are guard bands around every tensor. With the second seed, on the
@@ -47,31 +48,35 @@ class Checker {
   enum class Compare : std::uint8_t { on_host, on_device };
 
   // Builds the reference and fill kernels of the problem's operator and computes the references.
-  // invalid_argument, naming file and kernel, if they do not compile, load or run: then no variant
-  // is at fault. unsupported for a fill that no check supports yet. `device` and the operator must
-  // outlive the object. So must `builder`, because a missing barrier is located by one more build.
+  // invalid_argument, naming file and kernel, if a kernel does not compile, load or run; no variant
+  // is at fault then. unsupported for a fill that no check supports yet. `device` and the operator
+  // must outlive the object. So must `builder`, because a missing barrier is located by one more
+  // build.
   //
-  // Without `compare` the device's kind decides. on_device works for contiguous outputs.
+  // If `compare` is not given, the device's kind decides. on_device works for contiguous outputs
+  // only.
   static Result<std::unique_ptr<Checker>> make(Device& device, Builder& builder,
                                                const Problem& problem,
                                                std::optional<Compare> compare = std::nullopt);
   Checker(const Checker&) = delete;
   Checker& operator=(const Checker&) = delete;
 
-  // wrong, launch_failed and unsupported are outcomes in the record. The message names the tensor,
-  // the index and both values, or has the device's message. A Status is a failure of the check
-  // itself, or of the device if the variant made it fail (device_lost).
+  // If the variant is wrong, launch_failed or unsupported, this is the outcome in the record, and
+  // the message names the tensor, the index and both values, or has the device's message. A Status
+  // is a failure of the check itself, or of the device if the variant made the device fail
+  // (device_lost).
   //
-  // `orders` is forward only in tests under a sanitizer, which finds the same in every order.
+  // Only tests under a sanitizer pass Orders::forward: the sanitizer finds the same errors in every
+  // order.
   enum class Orders : std::uint8_t { all, forward };
   Result<CheckRecord> check(const LoadedVariant& variant, Orders orders = Orders::all);
 
   // One launch on the cpu device, of a build in which each access of the kernel is checked: races
   // on shared memory, accesses out of bounds, and variables that the compiler sees used without a
-  // value. With `unwritten` also reads of memory that nothing has written, and variables that may
-  // have no value. launch_failed for a fault, which the message describes with its line; timeout if
-  // the kernel does not end; ok if nothing was found, or if this program has no such checks. Other
-  // failures are of the check itself.
+  // value. With `unwritten` it also finds reads of memory that nothing has written, and variables
+  // that may have no value. launch_failed for a fault, which the message describes with its line;
+  // timeout if the kernel does not end; ok if nothing was found, or if this program has no such
+  // checks. Any other status is a failure of the check itself.
   Status find_faults(const LoadedVariant& variant, bool unwritten);
 
   // One launch with the inputs of the first seed, threads in order forward.
@@ -82,16 +87,16 @@ class Checker {
   };
   Result<LaunchReport> launch_once(const LoadedVariant& variant);
 
-  // The bytes of the problem's tensors: of one set of buffers.
+  // The bytes of one set of buffers, which holds all tensors of the problem.
   std::int64_t set_bytes() const;
 
-  // For each variant, the arguments of launches that rotate through `own_sets` sets of tensors with
-  // the data of the first seed (TimedSets). 0 means only the tensors of the check, which
-  // have guard bands, for a problem that leaves no memory for more. Variants share the sets. Each
-  // variant has one workspace, as in a program that launches again and again. Only for variants
-  // that passed their check. The checker owns the memory that the arguments point to; it is valid
-  // until its next call. The sets stay allocated as long as the checker exists. environment if they
-  // do not fit into memory.
+  // Returns for each variant the arguments of its launches, which rotate through `own_sets` sets of
+  // tensors with the data of the first seed (TimedSets). If a problem leaves no memory for such
+  // sets, pass 0: then the launches use only the tensors of the check, which have guard bands.
+  // Variants share the sets. Each variant has one workspace, as in a program that launches again
+  // and again. Only for variants that passed their check. The checker owns the memory that the
+  // arguments point to; it is valid until its next call. The sets stay allocated as long as the
+  // checker exists. environment if they do not fit into memory.
   Result<std::vector<std::vector<LaunchArguments>>> launch_arguments(
       std::span<const LoadedVariant* const> variants, std::int64_t own_sets);
 
@@ -112,13 +117,14 @@ class Checker {
 
   Result<Run> launch(const LoadedVariant& variant, SeededInputs& inputs);
   Result<Run> launch_prepared(const LoadedVariant& variant, SeededInputs& inputs);
-  // Whether a launch of the variant passes for certain, by a look on the device. If not, the run is
-  // the one to look at, or has failed.
+  // Whether the device's comparison shows for certain that a launch of the variant passes. If it
+  // does not, `run` is the launch that the host must look at, or a launch that failed.
   Result<bool> passes_on_device(const LoadedVariant& variant, SeededInputs& inputs, Run& run,
                                 CheckRecord& record);
   Result<Run> read(const SeededInputs& inputs) const;
   Status prepare_workspace(const LoadedVariant& variant, Placement placement);
-  // The workspace that was used last, for its memory; all others are freed.
+  // Returns the workspace that was used last, so that its memory can be reused, and frees all
+  // others.
   WorkspaceBuffer last_workspace();
   Result<WorkspaceBuffer> make_workspace(const LoadedVariant& variant, Placement placement,
                                          WorkspaceBuffer last) const;
@@ -134,7 +140,7 @@ class Checker {
   Builder& builder_;
   Problem problem_;
   std::vector<TensorLayout> layouts_;
-  std::vector<std::int64_t> dims_;  // dynamic and hint ones
+  std::vector<std::int64_t> dims_;  // the dynamic and hint dims
   std::vector<ScalarValue> scalars_;
   std::optional<DeviceCompare> device_compare_;
   std::vector<SeededInputs> inputs_;

@@ -33,7 +33,7 @@ double root_mean_square(const DifferenceSums& sums) {
              : std::sqrt(sums.squared_reference / static_cast<double>(sums.compared));
 }
 
-// Empty: all of them.
+// Which rows are compared; empty if all of them are.
 std::vector<bool> sampled_rows(const TensorLayout& layout, std::int64_t sample_rows) {
   const std::int64_t rows = layout.shape.empty() ? 1 : layout.shape.front();
   std::vector<bool> sampled;
@@ -114,7 +114,8 @@ double DifferenceSums::relative_error() const {
   return std::sqrt(squared_difference / squared_reference);  // x / 0 is infinity
 }
 
-// No element has a lower bound than one at the root mean square.
+// The bound of an element is smallest where the reference is at most the root mean square, so this
+// smallest bound is compared with the largest difference.
 bool DifferenceSums::surely_within(double tolerance) const {
   return relative_error() <= tolerance &&
          worst <= kElementFactor * tolerance * root_mean_square(*this);

@@ -5,8 +5,8 @@
 // relative to the larger of the reference's magnitude at that element and the root mean square of
 // the tensor. (Rounding errors that follow a normal distribution within the tolerance stay below 7
 // times the tolerance in 10^9 elements.) The other measure bounds the largest absolute difference
-// of any element. NaN or infinity fails if the reference has none at that element, and the other
-// way round.
+// of any element. An output fails if an element is NaN or infinity and the reference is finite
+// there, or the other way round.
 
 #pragma once
 
@@ -28,8 +28,8 @@ struct DifferenceSums {
 
   double relative_error() const;  // infinity if finiteness differs or the reference is all zero
 
-  // True if the output passes for certain, without a look at single elements. If false, it may
-  // still pass, because every element is within its bound; compare_with_reference() decides.
+  // True if these sums show that the output passes. If false, the output may still pass, because
+  // every element may be within its own bound; compare_with_reference() decides.
   bool surely_within(double tolerance) const;
 };
 
@@ -49,21 +49,22 @@ OutputComparison compare_by_largest_difference(const TensorLayout& layout, const
                                                std::span<const double> reference, double bound,
                                                std::int64_t sample_rows);
 
-// What a launch wrote into an output, for a person who looks for the fault.
+// Describes what a launch wrote into an output, for a person who looks for the fault.
 struct OutputReport {
   std::string tensor;
   double error = 0, tolerance = 0;  // the error by the operator's measure, and how large it may be
   std::string message;              // OutputComparison::message
   std::int64_t compared = 0;        // elements
   // The elements that are wrong: not finite on one side only, or off by more than the tolerance,
-  // which is relative to the larger of the reference's magnitude there and the root mean square.
-  // If the output fails and no element is as wrong as that, the worst one counts. 0 if it passes.
+  // which is relative to the larger of the reference's magnitude there and the root mean square. If
+  // the output fails although no element is off by so much, only the worst element is counted. 0 if
+  // the output passes.
   std::int64_t wrong = 0;
-  std::string first;  // the first of them in row-major order: "y[3, 17]"
+  std::string first;  // the first wrong element in row-major order: "y[3, 17]"
   double expected = 0, got = 0;
 };
 
-// `comparison` is the result of one of the functions above; `by_largest_difference` says of which.
+// `comparison` is the result of one of the functions above; `by_largest_difference` says which one.
 OutputReport describe_output(const TensorLayout& layout, const Bytes& output,
                              std::span<const double> reference, const OutputComparison& comparison,
                              double tolerance, bool by_largest_difference,

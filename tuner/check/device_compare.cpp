@@ -13,7 +13,7 @@
 namespace mgtune {
 namespace {
 
-// As kernels/common/compare.cu has them.
+// These must be the same as in kernels/common/compare.cu.
 constexpr std::uint32_t kCompareThreads = 256;
 struct BlockDifferences {
   double squared_difference, squared_reference, worst;

@@ -1,6 +1,6 @@
-// DeviceCompare: compares a check's tensors on the device. For 2 x 134 MB, copying to the host and
-// comparing there takes 2 s per variant; reading them on the GPU takes less than a millisecond. The
-// host looks at the data only if the device does not find all values right.
+// DeviceCompare: compares a check's tensors on the device. To copy two tensors of 134 MB to the
+// host and compare them there takes 2 s per variant; reading them on the GPU takes less than a
+// millisecond. The host looks at the data only if the device does not find all values right.
 //
 // Questions are queued, and read() waits once for the answers to all of them, because waiting for a
 // GPU and copying from it takes longer than most answers.
@@ -41,27 +41,29 @@ class DeviceCompare {
   };
   Result<Bands> upload(std::span<const GuardedBuffer::Band> bands) const;
 
-  // There is room for two questions about each tensor, and one more of each kind.
+  // The ask_...() functions below queue questions. There is room for two questions about each
+  // tensor, and for one more question of each kind.
   //
-  // What is compared: `output` and `reference` are on the device; `reference` is contiguous
+  // How much `output` differs from `reference`. Both are on the device; `reference` has contiguous
   // doubles.
   Status ask_differences(const TensorLayout& layout, const void* output, const void* reference,
                          std::int64_t sample_rows);
-  // A number that is equal for equal memory. For different memory it is equal with a probability of
-  // 2^-64. `memory` is 8-byte aligned.
+  // A number that is the same for two memory blocks with the same content. For different content it
+  // is the same with a probability of 2^-64. `memory` is 8-byte aligned.
   Status ask_fingerprint(const void* memory, std::size_t bytes);
   // How many bytes of the bands have changed.
   Status ask_changes(const Bands& bands);
 
-  // In the order of the questions. Waits for the device; nothing is queued any more.
+  // The answers, in the order of the questions. Waits for the device. Afterwards the queue is
+  // empty.
   struct Answers {
     std::vector<DifferenceSums> differences;
     std::vector<std::uint64_t> numbers;  // fingerprints and changes
   };
   Result<Answers> read();
-  void forget() { differences_ = numbers_ = 0; }  // what is queued
+  void forget() { differences_ = numbers_ = 0; }  // empties the queue
 
-  // One question and its answer. What was queued before is forgotten.
+  // Each asks one question and returns its answer. Questions that were queued before are dropped.
   Result<DifferenceSums> compare(const TensorLayout& layout, const void* output,
                                  const void* reference, std::int64_t sample_rows);
   Result<std::uint64_t> fingerprint(const void* memory, std::size_t bytes);
@@ -79,7 +81,7 @@ class DeviceCompare {
   const Kernel* changed_bands_ = nullptr;
   std::size_t most_differences_ = 0, most_numbers_ = 0;
   std::size_t differences_ = 0, numbers_ = 0;  // queued
-  Buffer blocks_;  // the results of each block: first those of the numbers, then the differences
+  Buffer blocks_;  // the results of each block: first the numbers, then the differences
 };
 
 }  // namespace mgtune

@@ -50,7 +50,7 @@ std::string problem_text(const Problem& problem, const std::vector<TensorLayout>
   return text.document_text();
 }
 
-// The end of a program's output is where it says what failed.
+// The end of a program's output usually says what failed.
 std::string last_part(std::string output) {
   while (output.ends_with('\n')) output.pop_back();
   if (output.size() <= kMaxOutputInMessage) return output;
@@ -79,7 +79,7 @@ Status run_command(const Operator& op, const std::string& folder) {
                                       last_part(std::move(outcome->output))));
 }
 
-// Writes what the program reads, and runs it.
+// Writes the files that the program reads, and runs the program.
 Status compute_in(const TemporaryFolder& folder, const Problem& problem,
                   const std::vector<TensorLayout>& layouts, const std::vector<ScalarValue>& scalars,
                   const ProblemTensors& tensors) {

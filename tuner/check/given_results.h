@@ -1,9 +1,9 @@
-// Results that no kernel computes: a check's reference is arrays in files, or a program of the
-// user.
+// Reference results that no kernel computes: they come from arrays in files, or from a program of
+// the user.
 //
-// The program is run in the family's folder, with one more argument: a folder of its own, which is
-// removed afterwards. The folder has a file NAME.npy for each present input, and problem.json:
-// dims, dtypes, flags, scalars, and the outputs with dtype and shape. The program writes NAME.npy
+// The program is run in the family's folder. Its last argument is a temporary folder, which is
+// removed afterwards. This folder has a file NAME.npy for each present input, and problem.json with
+// dims, dtypes, flags, scalars, and the dtype and shape of each output. The program writes NAME.npy
 // for each present output. kernels/README.md describes this for users.
 
 #pragma once
@@ -27,8 +27,8 @@ std::string given_results_text(const Operator& op);
 
 // The results per tensor, in row-major order; empty for inputs and absent tensors. `scalars` are
 // the problem's. invalid_argument, naming the file or the program, if a result is missing or has
-// another shape, and if the program fails; its output is then in the message. timeout if it takes
-// too long.
+// another shape, or if the program fails; the message then has the program's output. timeout if the
+// program takes too long.
 Result<std::vector<std::vector<double>>> given_results(const Problem& problem,
                                                        const std::vector<TensorLayout>& layouts,
                                                        const std::vector<ScalarValue>& scalars,

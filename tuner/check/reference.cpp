@@ -136,7 +136,8 @@ Status Reference::load(Builder& builder) {
   return {};
 }
 
-// It does not refer to this object, which is gone when the tensors of a check are made anew.
+// The generator must not refer to this Reference, because it is used again after the Reference is
+// destroyed.
 ProblemTensors::Generator Reference::generator(std::size_t tensor, std::uint64_t seed) const {
   const TensorLayout& layout = (*layouts_)[tensor];
   const Fill& fill = problem_->op->tensors[tensor].fill;
@@ -231,7 +232,7 @@ Result<std::vector<Buffer>> Reference::compute(const Kernel* kernel,
   return outputs;
 }
 
-// Callers compare doubles, whatever the reference writes.
+// Callers compare doubles, even if the reference writes floats.
 Status Reference::widen(std::vector<Buffer>& outputs) const {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const TensorLayout& layout = (*layouts_)[i];

@@ -7,9 +7,9 @@
 //     the same signature.
 //   FILL<T, Problem>(T* out, unsigned long long seed, Problem), contiguous
 // `Problem` is a struct with the dims (long long), the scalars (in their dtypes) and the flags
-// (bool) of the operator, each as a member of its own name. Kernels are launched as blocks of 128
-// threads, so many that they fill the device (striding_blocks()). Not thread-safe. The device, the
-// problem and the layouts must outlive the object, and the tensors that it filled.
+// (bool) of the operator, each as a member with its own name. Kernels are launched with blocks of
+// 128 threads, and with enough blocks to fill the device (striding_blocks()). Not thread-safe. The
+// device, the problem and the layouts must outlive the object and the tensors that it filled.
 
 #pragma once
 
@@ -31,8 +31,8 @@
 
 namespace mgtune {
 
-// The sources that are compiled: those of the operator and one more, kReferenceUnit. It defines
-// `Problem` and includes the file of the reference.
+// The sources that are compiled: the operator's sources and one more file, kReferenceUnit. This
+// file defines `Problem` and includes the reference's file.
 inline constexpr char kReferenceUnit[] = "mgtune_reference.cu";
 SourceTree reference_sources(const Operator& op);
 
@@ -47,8 +47,9 @@ std::string reference_text(const Operator& op);
 
 class Reference {
  public:
-  // Compiles and loads the kernels. unsupported, with the tensor's name, if there is no such fill.
-  // Here and below, an error in reference.cu is invalid_argument and names that file.
+  // Compiles and loads the kernels. unsupported, with the tensor's name, if a tensor has a fill
+  // that no check supports. Here and below, an error in reference.cu is invalid_argument and names
+  // that file.
   static Result<Reference> make(Device& device, Builder& builder, const Problem& problem,
                                 const std::vector<TensorLayout>& layouts);
 
@@ -57,9 +58,9 @@ class Reference {
   // fill_from_outputs() fills.
   Status fill(ProblemTensors& tensors, std::uint64_t seed) const;
 
-  // Runs the reference on the content of `tensors`, or obtains what it gives (given_results()). The
-  // result lies on the device: layout.count
-  // doubles per output and an empty buffer per input.
+  // Runs the reference on the content of `tensors`, or gets the results from a file or a program
+  // (given_results()). The result lies on the device: layout.count doubles per output and an empty
+  // buffer per input.
   Result<std::vector<Buffer>> compute(ProblemTensors& tensors) const;
 
   // The same for the check's baseline, a kernel whose error says how large a variant's error may
@@ -89,10 +90,10 @@ class Reference {
   std::shared_ptr<const ElementMover> mover_;
   const Kernel* kernel_ = nullptr;    // null if a file or a program gives the results
   const Kernel* baseline_ = nullptr;  // null if the check has none
-  std::vector<const Kernel*> fills_;  // per tensor; null for outputs and absent ones
+  std::vector<const Kernel*> fills_;  // per tensor; null for outputs and absent tensors
 };
 
-// Copies a tensor of `count` elements that compute() returned to the host.
+// Copies to the host a tensor of `count` elements that compute() returned.
 Result<std::vector<double>> read_doubles(Device& device, const Buffer& buffer, std::int64_t count);
 
 }  // namespace mgtune

@@ -21,7 +21,8 @@ void add(Sha256& hash, const std::vector<Expression>& expressions) {
   for (const Expression& expression : expressions) hash.update_field(expression.text());
 }
 
-// The content of a file below the family's folder; for a missing file, that it is missing.
+// Adds the content of a file below the family's folder to the hash, or the fact that the file is
+// missing.
 void add_file(Sha256& hash, const Operator& op, const std::string& path) {
   std::string full_path = op.sources->folder;
   const Result<std::string> content =
@@ -30,8 +31,7 @@ void add_file(Sha256& hash, const Operator& op, const std::string& path) {
   hash.update_field(content.ok() ? sha256_hex(*content) : content.status().message());
 }
 
-// Arguments of the command that are files of the family, such as the script, count with their
-// content.
+// If an argument of the command is a file of the family, such as the script, its content is hashed.
 void add_given_results(Sha256& hash, const Operator& op) {
   for (const auto& [output, source] : op.check.files) {
     hash.update_field(output);

@@ -1,6 +1,7 @@
-// Command: one subcommand of mgtune. A subcommand NAME is one file in commands/ that defines a
-// Command and its function make_NAME_command(), and one line in the table of commands.cpp. The
-// object holds its own arguments: declare() describes them, run() uses them. Main thread only.
+// Command: one subcommand of mgtune. A subcommand NAME consists of one file in commands/, which
+// defines a Command and the function make_NAME_command(), and of one line in the table of
+// commands.cpp. The object holds its own arguments: declare() describes them, run() uses them. Main
+// thread only.
 
 #pragma once
 
@@ -25,8 +26,8 @@ struct ResultFilter;
 // The words that completion offers for a value, by option.
 using ProposedWords = std::map<const CLI::Option*, std::vector<std::string>>;
 
-// The arguments of a subcommand. parse.cpp implements it, the only file that includes CLI11, which
-// takes 3.6 s to compile.
+// The arguments of a subcommand. parse.cpp implements this class. It is the only file that includes
+// CLI11, which takes 3.6 s to compile.
 class ArgumentList {
  public:
   ArgumentList(CLI::App& app, ProposedWords& proposed) : app_(app), proposed_(proposed) {}
@@ -41,7 +42,8 @@ class ArgumentList {
   void integer(const std::string& name, std::uint64_t& variable, const std::string& placeholder,
                const std::string& help);
 
-  // A value that must be one of `choices`. Another word is refused, with the choices listed.
+  // A value that must be one of `choices`. Any other word is refused, and the message lists the
+  // choices.
   void choice(const std::string& name, std::string& variable,
               const std::vector<std::string>& choices, const std::string& placeholder,
               const std::string& help);

@@ -1,8 +1,8 @@
 // The program's exit code, with the same meaning for every subcommand. The same mistake has the
 // same code in all of them:
 //
-// - What --kernel names is wrong or does not exist, also its folder or file: usage.
-// - A word that selects results selects none: usage.
+// - The kernel that --kernel names, its folder or its file is wrong or does not exist: usage.
+// - A word that should select results selects none: usage.
 // - Any other file or folder that a word names does not exist, is of the wrong kind, is damaged or
 //   cannot be read or written: data.
 

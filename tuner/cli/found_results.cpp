@@ -36,8 +36,8 @@ std::string nothing_text(const ResultFilter& filter, const StoredRows& rows, con
 
 Result<FoundResults> find_results(const std::string& database, const ResultFilter& filter) {
   Catalog catalog(FileSystem::real());
-  // So that the rows of a family of the user's own are judged too. select_kernel_and_gpu() refuses
-  // a word that names nothing.
+  // Loads the user's own family, so that its rows are judged too. A failure is ignored here,
+  // because select_kernel_and_gpu() refuses a word that names nothing.
   if (!filter.kernel.empty()) static_cast<void>(catalog.find(filter.kernel));
   MGTUNE_ASSIGN(OpenedRows opened, open_rows(database, catalog));
   StoredRows rows;

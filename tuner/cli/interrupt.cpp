@@ -24,7 +24,7 @@
 namespace mgtune {
 namespace {
 
-constexpr long kGraceNanoseconds = 250'000'000;  // and one second
+constexpr long kGraceNanoseconds = 250'000'000;  // plus one second
 constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP};
 
 // A signal handler may only use lock-free atomics and the functions that signal-safety(7) lists.
@@ -87,7 +87,8 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kTimeToDie{300};
 constexpr std::uintmax_t kQuicklyChecked = 64 << 20;  // opening reads the whole file: some 100 ms
 
-// The second field after the program's name in /proc/PID/stat, which may itself contain anything.
+// The parent is the second field after the program's name in /proc/PID/stat. The name may contain
+// any character, so we search for its end from the back.
 pid_t parent_of(pid_t process) {
   std::ifstream file("/proc/" + std::to_string(process) + "/stat");
   std::string stat;
@@ -98,7 +99,7 @@ pid_t parent_of(pid_t process) {
   return parse_number<pid_t>(rest.substr(0, rest.find(' '))).value_or(-1);
 }
 
-// (Not every kernel has /proc/self/task/*/children.)
+// We do not use /proc/self/task/*/children, because not every Linux kernel has it.
 std::vector<pid_t> children() {
   std::vector<pid_t> found;
   std::error_code error;
@@ -110,7 +111,7 @@ std::vector<pid_t> children() {
   return found;
 }
 
-// False when there is no child any more, dead or alive.
+// Collects all children that have ended. False if no child is left, dead or alive.
 bool collect_the_dead() {
   pid_t collected = 0;
   do {
@@ -137,7 +138,7 @@ void install_interrupt_handlers(const std::string& database) {
   leave_command.database = database;
   leave_command.words = {
       words[0], words[1], words[2], leave_command.code, leave_command.database.data(), nullptr};
-  prctl(PR_SET_CHILD_SUBREAPER, 1);  // what a worker leaves behind comes to this process
+  prctl(PR_SET_CHILD_SUBREAPER, 1);  // orphans of a worker become children of this process
   timer_t timer{};
   timer_create(CLOCK_MONOTONIC, nullptr, &timer);  // raises SIGALRM
   grace_timer = timer;
@@ -156,7 +157,8 @@ ExitCode interrupt_exit_code() { return static_cast<ExitCode>(128 + first_signal
 void leave_nothing_behind(const std::string& database) {
   end_descendants();
   TemporaryFolder::remove_abandoned();
-  // Closing the store folds the log. Otherwise the next program that opens it does.
+  // Closing the store merges the log. If we skip it, the next program that opens the store merges
+  // it.
   std::error_code none;
   const bool is_quick = std::filesystem::file_size(database, none) < kQuicklyChecked && !none;
   if (is_quick) static_cast<void>(Store::open(database, Store::Mode::read_write).ok());

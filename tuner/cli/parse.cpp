@@ -20,7 +20,7 @@ std::string not_empty(const std::string& word) {
   return word.empty() ? "needs a value, but got an empty one" : "";
 }
 
-// CLI11 reads "-1" as the largest number, and a number that does not fit as another one.
+// CLI11 would read "-1" as the largest number, and would change a number that does not fit.
 std::string is_count(const std::string& word) {
   if (parse_number<std::uint64_t>(word)) return "";
   return "expected an integer from 0 to 2^64 - 1, got '" + word + "'";
@@ -156,7 +156,7 @@ void configure(CLI::App& app) {
   app.get_formatter()->label("SUBCOMMAND", "COMMAND");
 }
 
-// The subcommand in the words so far, or the program itself.
+// The subcommand that the words parsed so far name, or the program itself.
 const CLI::App& innermost(const CLI::App& app) {
   const std::vector<CLI::App*> parsed = app.get_subcommands();
   return parsed.empty() ? app : *parsed.front();
@@ -166,7 +166,7 @@ std::string title(const CLI::App& app) {
   return app.get_parent() == nullptr ? "mgtune" : "mgtune " + app.get_name();
 }
 
-// The message for a word that is no option or subcommand.
+// The message for a word that is neither an option nor a subcommand.
 std::string describe_unknown(const CLI::App& root, const CLI::App& at, const std::string& word) {
   std::vector<std::string> known;
   if (word.starts_with('-')) {
@@ -193,14 +193,14 @@ Status usage_error(const CLI::App& root, const CLI::ParseError& error) {
   return invalid_argument(what + "\nSee '" + title(at) + " --help'.");
 }
 
-// CLI11 accepts an unknown command before --help or --version.
+// CLI11 accepts an unknown command before --help or --version, so we check it.
 Status check_command(const CLI::App& app, const Commands& commands, const std::string& word) {
   const bool is_known = std::ranges::find(commands, word, &NamedCommand::name) != commands.end();
   if (word.starts_with('-') || is_known) return {};
   return invalid_argument(describe_unknown(app, app, word) + "\nSee 'mgtune --help'.");
 }
 
-// The program's words, as CLI11 parses them. The commands must outlive it.
+// The arguments of the program, as CLI11 parses them. The commands must outlive the object.
 struct ParsedProgram {
   CLI::App app{kAbout, "mgtune"};
   ProposedWords proposed;
@@ -211,7 +211,7 @@ struct ParsedProgram {
     app.set_version_flag("-V,--version", "mgtune " + std::string(mgtune_version()),
                          "Print the version");
     app.footer(kFirstSteps + exit_code_list());
-    app.require_subcommand(0, 1);  // a further command's name is a word of the first: help sweep
+    app.require_subcommand(0, 1);  // a second command name is an argument: help sweep
     for (const auto& [name, summary, command] : commands) {
       CLI::App* subcommand = app.add_subcommand(name, summary);
       configure(*subcommand);

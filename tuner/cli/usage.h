@@ -1,5 +1,5 @@
 // CommandUsage: the words of a command as data, read from the same declarations that parse them.
-// Help texts, man pages and completion scripts are made of it. Plain data.
+// Help texts, man pages and completion scripts are made from it. Plain data.
 
 #pragma once
 
@@ -9,7 +9,7 @@
 namespace mgtune {
 
 struct OptionUsage {
-  std::vector<std::string> names;  // "-o", "--output"; empty if it is only a word
+  std::vector<std::string> names;  // "-o", "--output"; empty if it has no option name
   std::string word;                // "FILE" if it may be given without a name, otherwise ""
   bool takes_value = false;        // false: a flag
   std::string placeholder;         // of the value: "NAME|DIR"

@@ -9,18 +9,19 @@ namespace mgtune {
 namespace {
 
 // Variants that need too much memory are neighbours in a space. After this many suspects in a row
-// we take it that the machine has no memory left.
+// we assume that the machine has no memory left.
 constexpr int kMaxSuspectsInARow = 8;
 
-// Per worker. More than these do not wait for one probe.
+// Per worker: no more failures than these wait for one probe.
 constexpr std::size_t kMaxUnproven = 16;
 
 bool is_machine_failure(const WorkReply& reply) {
   return reply.kind == WorkReply::Kind::failed && reply.failure == StatusCode::environment;
 }
 
-// Whether a request that has others failed in a way that any of them may have caused. If the worker
-// refuses the variant itself, the reply has a build: it has compiled this variant alone by then.
+// Whether a request with `others` failed in a way that any variant of the group may have caused. If
+// the worker refuses this variant, the reply has a build, because the worker has compiled this
+// variant alone by then.
 bool may_be_groups_fault(const WorkerProcess::Finished& finished) {
   const auto* compile = std::get_if<CompileRequest>(&finished.request.work);
   if (compile == nullptr || compile->others.empty()) return false;
@@ -109,7 +110,8 @@ std::chrono::duration<double> CompilePool::busy_time() const {
   return busy;
 }
 
-// A probe costs as much as a light variant, so it waits for more failures if there is other work.
+// A probe costs as much as a light variant. So if there is other work, the probe waits until there
+// are more failures.
 bool CompilePool::must_probe(const Slot& slot) const {
   return !slot.unproven.empty() && (waiting_.empty() || slot.unproven.size() >= kMaxUnproven ||
                                     std::ranges::any_of(slot.unproven, is_alone));
@@ -147,7 +149,7 @@ bool CompilePool::may_join(const Work& work, const Work& first) {
   return work.group == first.group && problem == of_first && compile->device == of_first.device;
 }
 
-// The slot's request becomes the first of a group, if others may join it.
+// Makes the slot's request the first one of a group, if other requests may join it.
 void CompilePool::take_others(Slot& slot, const Kernels& at_work) {
   auto* const first = std::get_if<CompileRequest>(&slot.work.request.work);
   if (first == nullptr || group_size_.wanted(first->op) == 1) return;
@@ -166,8 +168,8 @@ void CompilePool::take_others(Slot& slot, const Kernels& at_work) {
   }
 }
 
-// Each request of the group is tried by itself. They keep their order, before all others that need
-// not run alone.
+// Every request of the group is tried again by itself. They keep their order and come before all
+// other requests that need not run alone.
 void CompilePool::disband(WorkRequest first, Slot& slot) {
   std::get<CompileRequest>(first.work).others.clear();
   std::deque<Work> group = std::exchange(slot.next, {});
@@ -182,7 +184,8 @@ void CompilePool::disband(WorkRequest first, Slot& slot) {
 
 void CompilePool::feed() {
   if (paused_ || runs_alone()) return;
-  // What must run alone waits until no group is at work.
+  // Groups that have begun continue first. A request that must run alone waits until no group is
+  // left.
   for (Slot& slot : slots_) {
     if (!slot.worker.is_idle() || slot.next.empty()) continue;
     slot.work = std::move(slot.next.front());
@@ -193,7 +196,8 @@ void CompilePool::feed() {
     if (!slot.worker.is_idle()) continue;
     if (runs_alone()) return;
     if (must_probe(slot)) {
-      // What failed alone may need much memory, and its probe must not fail for lack of it.
+      // A variant that failed alone may need much memory. Its probe runs alone too, so that it does
+      // not fail because other compilers use the memory.
       const bool alone = std::ranges::any_of(slot.unproven, is_alone);
       if (alone && running() > 0) return;
       slot.probes = true;
@@ -244,9 +248,10 @@ Status CompilePool::judge(const WorkReply& probe, Slot& slot) {
   slot.probes = false;
   const bool passed = probe.kind == WorkReply::Kind::done && probe.outcome == Outcome::ok;
   std::vector<Failure> failures = std::exchange(slot.unproven, {});
-  auto again = waiting_.begin();  // they keep their order, before all others
+  auto again = waiting_.begin();  // they keep their order and come first
   for (Failure& failure : failures) {
-    // A new worker has a temporary folder of its own: it proves nothing about the one before.
+    // A new worker has its own temporary folder, so its probe proves nothing about the previous
+    // worker.
     const bool same_worker =
         !failure.reply.build.has_value() || failure.restarts == slot.worker.restarts();
     if (passed && (same_worker || failure.work.alone)) {
@@ -276,7 +281,8 @@ void CompilePool::share_seconds(const WorkRequest& request, WorkReply& reply, Sl
     seconds = slot.share;
   }
   if (seconds && slot.work.group) group_size_.report(compile->op, *seconds);
-  // The others of a group would not find their builds.
+  // Without the cache, the other requests of a group would not find their builds, so we stop making
+  // groups.
   if (!reply.not_cached.empty()) group_size_ = GroupSize(1);
 }
 

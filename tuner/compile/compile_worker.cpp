@@ -31,12 +31,12 @@ constexpr std::array<std::pair<const char*, std::int64_t DeviceLimits::*>, 4> kT
      {"max_shared_bytes", &DeviceLimits::max_shared_bytes},
      {"l2_bytes", &DeviceLimits::l2_bytes}}};
 
-// There are as many compilers as cores. A measure worker, and the process that all wait for, must
-// not wait for a core: a GPU waits with them.
+// There are as many compilers as cores. Measure workers, and the process that drives the sweep,
+// must not wait for a core, because a GPU would wait with them.
 constexpr int kNiceness = 10;
 
 void give_way() {
-  // A process that cannot be slowed down compiles as well.
+  // If the priority cannot be lowered, the process compiles anyway.
   static_cast<void>(::setpriority(PRIO_PROCESS, 0, ::getpriority(PRIO_PROCESS, 0) + kNiceness));
 }
 
@@ -67,8 +67,9 @@ class CompileWorker {
   Status handle(const ProbeRequest&, WorkReply&) { return builder_.check_compiler(device_.arch); }
 
  private:
-  // The variants of a request that has others, as one program. A variant that is left out here is
-  // compiled by itself when it is asked for, and its own reply says what is wrong with it.
+  // Compiles the variants of a request with `others` as one program. A variant that is left out
+  // here is compiled by itself when the parent asks for it, and its own reply says what is wrong
+  // with it.
   void build_together(const CompileRequest& request, const WorkItem& item) {
     if (request.others.empty()) return;
     std::vector<BuildRequest> requests;

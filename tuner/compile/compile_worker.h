@@ -1,7 +1,8 @@
 // The compile worker, `mgtune worker compile TARGET`: it builds variants into the build cache.
 //
 // TARGET is the device that it compiles for, as one word of JSON. The worker launches nothing, so
-// it need not ask the driver about the device; sixteen workers that ask at once wait long.
+// it does not have to ask the driver about the device. Sixteen workers that ask at once would wait
+// long.
 
 #pragma once
 
@@ -12,11 +13,12 @@
 
 namespace mgtune {
 
-// {"id": "GPU-...", "arch": "sm_90", "compute_capability": 90, ...}: everything that a build
-// depends on, and the id that requests name.
+// TARGET for a device: {"id": "GPU-...", "arch": "sm_90", "compute_capability": 90, ...}. It has
+// everything that a build depends on, and the id that requests name.
 std::string compile_target_word(const DeviceInfo& device);
 
-// The device of such a word, its other fields empty; invalid_argument for any other word.
+// The device that such a word describes; the fields that the word does not have are empty.
+// invalid_argument for any other word.
 Result<DeviceInfo> decode_compile_target(const std::string& word);
 
 // A process that only compiles needs no CUDA driver, but NVRTC starts the driver in its first
@@ -24,9 +26,10 @@ Result<DeviceInfo> decode_compile_target(const std::string& word);
 // starts them one at a time.
 //
 // keep_driver_out() opens a library with the driver's name ("libcuda.so.1") that reports no GPU.
-// From then on the linker takes it for the driver, and this process cannot open the real one: call
-// it before anything opens the driver. If the system cannot open a library from memory, or the
-// driver is open already, nothing changes and compiling takes longer.
+// From then on the dynamic linker takes this library for the driver, and this process cannot open
+// the real driver. So call keep_driver_out() before any code opens the driver. If the system cannot
+// open a library from memory, or if the driver is already open, nothing changes and compiling takes
+// longer.
 void keep_driver_out();
 
 // Reads requests from standard input until it closes and answers on standard output. The Status is

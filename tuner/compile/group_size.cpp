@@ -6,8 +6,8 @@
 namespace mgtune {
 namespace {
 
-// The mean is over about so many variants. Those that a sweep compiles one after the other are
-// alike, so the last ones say most about the next ones.
+// The mean is over about this many of the last variants. Variants that a sweep compiles one after
+// the other are similar, so the last ones say most about the next ones.
 constexpr int kVariantsInMean = 16;
 
 }  // namespace

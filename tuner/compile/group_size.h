@@ -1,11 +1,12 @@
 // GroupSize: how many variants a compile process gets at a time, to compile their kernels as one
 // program.
 //
-// A program costs 0.03 to 0.04 s of processor time beside its kernels, however many it has. If a
-// variant takes 0.1 s by itself, a group saves a third of the time. If it takes a second, next to
-// nothing is saved, and results are kept back: no variant of a group is ready before all are. So a
-// group should take about a second. How long a variant takes is learned per operator, from those
-// that were compiled. Until one was, each variant is compiled by itself.
+// A program costs 0.03 to 0.04 s of processor time in addition to its kernels, no matter how many
+// kernels it has. If a variant takes 0.1 s by itself, a group saves a third of the time. If a
+// variant takes a second, a group saves almost nothing and delays results, because no variant of a
+// group is ready before all are. So a group should take about a second. How long a variant takes is
+// learned for each operator from its compiled variants. Until one has been compiled, each variant
+// is compiled by itself.
 //
 // One thread.
 
@@ -22,7 +23,7 @@ inline constexpr double kSecondsTogether = 1;
 
 class GroupSize {
  public:
-  // At most so many; with 1 there are no groups.
+  // A group has at most `most` variants; with 1 there are no groups.
   explicit GroupSize(std::size_t most) : most_(most) {}
 
   // How long a compiler took for one variant of the operator.
@@ -31,8 +32,8 @@ class GroupSize {
   // How many variants of the operator take about a second.
   std::size_t wanted(const std::string& op) const;
 
-  // The same for `waiting` variants that so many processes share. It is at most an equal part, so
-  // that no process gets the last ones while others have nothing to do.
+  // The same if `processes` processes share `waiting` variants. The result is at most an equal
+  // part, so that no process gets all of the last variants while others have nothing to do.
   std::size_t of(const std::string& op, std::size_t waiting, std::size_t processes) const;
 
  private:

@@ -1,4 +1,5 @@
-// Which variant `mgtune run` means. It compiles and launches nothing. One thread.
+// Finds the variant that the arguments of `mgtune run` mean. It compiles and launches nothing. One
+// thread.
 
 #pragma once
 
@@ -18,9 +19,9 @@ struct ChosenVariant {
 };
 
 // The variant that a user's words name: "row VEC=8 THREADS=256", "row VEC=8,THREADS=256", or "row
-// VEC=8": parameters that are left out have the value of the design's first default for the
-// problem. invalid_argument if a word names nothing. A variant that the problem does not admit may
-// be named: to launch it is one way to learn why.
+// VEC=8". A parameter that is left out has its value from the design's first default for the
+// problem. invalid_argument if a word names nothing. The words may name a variant that the problem
+// does not admit: launching it is one way to learn why it is not admitted.
 Result<Variant> named_variant(const Problem& problem, const DeviceLimits& device,
                               const std::string& words);
 

@@ -59,7 +59,7 @@ void append(std::vector<std::string>& words, const std::vector<std::string>& mor
 // Kernels are loaded after the program has started, so a breakpoint must wait for them.
 std::vector<std::string> debugger_arguments(const ToolRun& run) {
   std::vector<std::string> words = {"-q", "-ex", "set breakpoint pending on"};
-  // The cpu device ends endless loops by this signal.
+  // The cpu device uses this signal to end endless loops.
   append(words, {"-ex", "handle SIG35 nostop noprint pass"});
   if (!run.source_folder.empty()) append(words, {"-ex", "directory " + run.source_folder});
   return words;

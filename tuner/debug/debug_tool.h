@@ -20,10 +20,10 @@ DebugInfo debug_info_under(const std::string& tool, DeviceKind device);
 
 struct ToolRun {
   std::string tool;                    // one of debug_tools()
-  std::vector<std::string> arguments;  // of the user's own, before those of mgtune
+  std::vector<std::string> arguments;  // the user's own ones, placed before mgtune's
   std::vector<std::string> program;    // the command that runs the variant in its own process
   std::string source_folder;           // where a debugger finds the sources; "" if there is none
-  std::vector<std::string> kernels;    // name expressions; a profiler leaves out all other kernels
+  std::vector<std::string> kernels;    // name expressions; a profiler ignores all other kernels
 };
 
 // The tool's path and its arguments. invalid_argument for an unknown tool, and for one that cannot

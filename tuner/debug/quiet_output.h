@@ -1,6 +1,7 @@
-// QuietOutput: while it lives, what this process writes on standard output goes elsewhere. A kernel
-// that prints is launched many times by a check, and a person wants to read it once; and JSON
-// should have standard output to itself. One may live within another. One thread.
+// QuietOutput: while the object exists, everything that this process writes on standard output goes
+// elsewhere. There are two reasons: a check launches a kernel many times, but a person wants to
+// read its output only once; and nothing else may be printed between the JSON on standard output.
+// Objects may be nested. One thread.
 
 #pragma once
 
@@ -13,8 +14,8 @@ namespace mgtune {
 
 class QuietOutput {
  public:
-  static Result<QuietOutput> begin();            // discards it
-  static Result<QuietOutput> begin_on_errors();  // writes it on standard error
+  static Result<QuietOutput> begin();            // discards the output
+  static Result<QuietOutput> begin_on_errors();  // writes the output on standard error
   QuietOutput(QuietOutput&& other) noexcept = default;
   QuietOutput& operator=(QuietOutput&&) = delete;
   ~QuietOutput();
@@ -23,7 +24,7 @@ class QuietOutput {
   static Result<QuietOutput> begin_on(int descriptor);
   explicit QuietOutput(FileDescriptor output) : output_(std::move(output)) {}
 
-  FileDescriptor output_;  // the one that standard output gets back
+  FileDescriptor output_;  // what standard output was before
 };
 
 }  // namespace mgtune

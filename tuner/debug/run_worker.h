@@ -1,6 +1,6 @@
 // Runs one variant in a child process, `mgtune worker run`, so that a kernel which crashes or hangs
-// ends only the child. What the child writes on standard output and standard error appears at once
-// on those of this process. One thread.
+// ends only the child. The output of the child appears at once on standard output and standard
+// error of this process. One thread.
 
 #pragma once
 

@@ -21,7 +21,7 @@
 namespace mgtune {
 namespace {
 
-// The whole path of one variant through one device.
+// Builds, launches, checks and times one variant on one device.
 class VariantRun {
  public:
   VariantRun(Device& device, Builder& builder, const Problem& problem, const Variant& variant)
@@ -58,7 +58,7 @@ class VariantRun {
     return build;
   }
 
-  // A failure that says nothing about the variant stays one.
+  // A failure that says nothing about the variant stays a Status.
   Result<SingleRun> failed(const Status& failure) {
     const std::optional<Outcome> outcome = outcome_of(failure);
     if (!outcome) return failure;

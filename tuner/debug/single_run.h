@@ -1,8 +1,8 @@
 // SingleRun: one variant that is launched on its own, for a person who looks for its fault.
 //
 // run_variant() runs the kernel in the calling process, so a kernel that crashes or hangs takes the
-// process with it; run_in_worker() (debug/run_worker.h) does the same in a child process. What the
-// kernel prints is printed once: by the first launch. One thread.
+// process with it; run_in_worker() (debug/run_worker.h) does the same in a child process. If the
+// kernel prints something, only the output of the first launch is shown. One thread.
 
 #pragma once
 
@@ -26,11 +26,11 @@ enum class RunSteps : std::uint8_t {
 };
 
 struct SingleRun {
-  Outcome outcome = Outcome::ok;      // of the check, otherwise of the launch
+  Outcome outcome = Outcome::ok;      // of the check, or of the launch if there was no check
   std::string message;                // "" if the outcome is ok
   std::string compiler_output;        // warnings, or the whole message if it does not compile
   std::vector<OutputReport> outputs;  // of the first launch; empty if there was none
-  std::string method;                 // of the time: "emulation", "hot"
+  std::string method;                 // how the time was measured: "emulation", "hot"
   std::optional<double> time_ns;      // the median; nullopt if it was not timed
   std::int64_t launches_timed = 0;
 };

@@ -21,7 +21,8 @@
 namespace mgtune {
 namespace {
 
-// Whether `result` is ok, and then what `describe` says of its value; otherwise its message.
+// Completes the finding: whether `result` is ok, and the text that `describe` makes from its value,
+// or the failure's message.
 template <typename Value, typename Describe>
 Finding finding_of(Finding finding, const Result<Value>& result, const Describe& describe) {
   finding.ok = result.ok();
@@ -113,7 +114,7 @@ Finding find_nvml() {
   return finding;
 }
 
-// Which cores are near the GPU, if a sweep makes something of it or if that is not known.
+// Says which cores are near the GPU, if this matters to a sweep, or that it is not known.
 std::string near_text(const DeviceInfo& device) {
   const std::optional<Cores> near = cores_near("", device.pci_address);
   if (!near) return ", the system does not say which cores are near it";

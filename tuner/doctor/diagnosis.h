@@ -1,5 +1,5 @@
-// Diagnosis: what mgtune needs, and whether this machine has it. It loads libraries, asks a child
-// process how GPUs can be timed, and compiles nothing.
+// Diagnosis: finds out whether this machine has everything that mgtune needs. It loads libraries,
+// asks a child process how GPUs can be timed, and compiles nothing.
 
 #pragma once
 

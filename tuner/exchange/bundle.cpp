@@ -27,7 +27,7 @@ bool is_plain_name(std::string_view name) {
   });
 }
 
-// Such a name is safe to be written below a folder.
+// Accepts only names that can safely be written below a folder.
 bool is_part_name(std::string_view name) {
   if (!name.starts_with(kRulesFolder)) return is_plain_name(name) && name.ends_with(kTableEnding);
   name.remove_prefix(kRulesFolder.size());

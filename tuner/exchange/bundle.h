@@ -1,6 +1,7 @@
-// Bundle: one file with what a site shares of its results: tuned tables, which have the environment
-// that measured them, and rules for problems that nobody tuned, if there are any. Each part has its
-// SHA-256, so damage is found before anything is imported; that proves nothing about who made it.
+// Bundle: one file with the results that a site shares: tuned tables, which name the environment
+// that measured them, and, if there are any, rules for problems that nobody tuned. Each part has
+// its SHA-256, so damage is found before anything is imported. The hash does not prove who made the
+// bundle.
 //
 //   {"format": 1, "bundle": [{"name": "nvidia-h200.rmsnorm.forward.tuned.json",
 //                             "sha256": "...", "text": "{...}"}]}
@@ -40,7 +41,7 @@ Result<std::vector<BundlePart>> read_bundle(const JsonCursor& root);
 // them. Empty if there are none.
 Result<std::vector<BundlePart>> rules_beside(FileSystem& files, const std::string& database);
 
-// Those in bundles among the files.
+// The rules in those of the files that are bundles.
 Result<std::vector<BundlePart>> bundled_rules(FileSystem& files,
                                               const std::vector<std::string>& paths);
 

@@ -27,8 +27,8 @@ Result<Origins> read_origins(Store& store) {
   return origins;
 }
 
-// A text in natural order. Different texts for which compare_naturally() returns 0 differ in
-// leading zeros.
+// A text that is compared in natural order. Different texts for which compare_naturally() returns 0
+// differ only in leading zeros.
 struct NaturalText {
   std::string_view text;
 
@@ -92,7 +92,7 @@ std::size_t origin_index(VariantRecording& recording, const Origin& origin) {
   return recording.origins.size() - 1;
 }
 
-// `rows` are those of one operator, GPU and problem, sorted by variant.
+// `rows` belong to one operator, GPU and problem, and are sorted by variant.
 VariantRecording recording_of(const std::vector<const RecordedOutcome*>& rows,
                               const std::string& method) {
   const OutcomeView& first = rows.front()->view;
@@ -125,7 +125,7 @@ void add_recordings(std::vector<const RecordedOutcome*> rows,
   for (const std::string& method : methods) recordings.push_back(recording_of(rows, method));
 }
 
-// `outcomes` are sorted: those of one operator, GPU and problem stand together.
+// `outcomes` are sorted, so that those of one operator, GPU and problem are next to each other.
 std::vector<VariantRecording> make_recordings(const std::vector<RecordedOutcome>& outcomes) {
   std::vector<VariantRecording> recordings;
   std::vector<const RecordedOutcome*> rows;
@@ -141,7 +141,8 @@ std::vector<VariantRecording> make_recordings(const std::vector<RecordedOutcome>
   return recordings;
 }
 
-// What this build would run by default is another variant by now, so nothing compares with it.
+// If this build's default is another variant by now, the recorded default is removed, because
+// nobody would compare with it.
 void forget_stale_default(const Operator& op, TunedTableRow& row) {
   TunedRecord& tuned = row.view.tuned;
   if (!has_default(tuned) || offers(op, row.view.problem, tuned.default_variant)) return;

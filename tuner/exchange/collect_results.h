@@ -1,4 +1,4 @@
-// Reads from a store the content of an export. The order does not depend on when a row was written,
+// Reads the content of an export from a store. The order does not depend on when a row was written,
 // so two exports of the same results have the same text.
 
 #pragma once
@@ -20,7 +20,7 @@ namespace mgtune {
 struct Selection {
   std::function<bool(const std::string& op)> wants_operator;
   std::function<bool(const GpuRecord& gpu)> wants_gpu;
-  std::map<std::string, std::string> problem;  // words that the text of a problem must have
+  std::map<std::string, std::string> problem;  // values that a problem must have, by name
   std::string method;
 
   bool wants(const std::string& op, const GpuRecord& gpu, const std::string& problem_text) const;

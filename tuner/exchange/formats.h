@@ -1,5 +1,6 @@
-// The formats of results that mgtune writes and reads: one file each, and its line in formats.cpp.
-// Plain data and pure functions, except for the Catalog, which only one thread may use.
+// The formats of results that mgtune writes and reads. Each format is one file in this folder and
+// one line in formats.cpp. Plain data and pure functions, except for the Catalog, which only one
+// thread may use.
 
 #pragma once
 
@@ -23,7 +24,7 @@ struct Document {
   std::string content;
 };
 
-// A recorded space as a file has it. RecordedSpace::make() checks it, for all formats.
+// A recorded space as it stands in a file. RecordedSpace::make() checks it, for all formats.
 struct Recording {
   std::vector<std::string> parameters;
   std::vector<RecordedConfiguration> configurations;
@@ -48,7 +49,7 @@ struct ExchangeFormat {
 
 std::span<const ExchangeFormat> exchange_formats();
 
-// One per format, for formats.cpp.
+// One function per format; only formats.cpp calls them.
 ExchangeFormat tuned_table_format();
 ExchangeFormat kernel_tuner_format();
 ExchangeFormat t4_format();

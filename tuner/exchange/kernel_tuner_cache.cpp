@@ -1,11 +1,13 @@
-// Kernel Tuner's cache (kernel_tuner/util.py and schema/cache in its repository): one object per
-// configuration, under its values joined by commas as Python writes them. A configuration that
-// failed has a word for its time: InvalidConfig, CompilationFailedConfig, RuntimeFailedConfig; or,
-// in newer files, under "__error__"; or, in the oldest, a time of 1e20.
+// Kernel Tuner's cache (kernel_tuner/util.py and schema/cache in its repository). It has one object
+// per configuration. The key is the configuration's values as Python writes them, joined by commas.
+// A configuration that failed has a word instead of its time: InvalidConfig,
+// CompilationFailedConfig or RuntimeFailedConfig. Newer files have this word under "__error__", and
+// the oldest files have a time of 1e20.
 //
-// A file that we write has one recording. It ends as Kernel Tuner ends a file, so that Kernel Tuner
-// can append to it. "problem_size" is the problem's text, and both "time" and "__error__" say that
-// a configuration failed. The tuner's own times are 0, because they are not recorded.
+// A file that we write has one recording. The file ends in the same way as Kernel Tuner's own
+// files, so that Kernel Tuner can append to it. "problem_size" is the problem's text, and both
+// "time" and "__error__" say that a configuration failed. The members for the tuner's own times are
+// 0, because mgtune does not record them.
 
 #include <fmt/ranges.h>
 
@@ -25,7 +27,7 @@ constexpr double kOldestFailure = 1e20;
 constexpr std::array<std::string_view, 5> kTunersTimes = {
     "compile_time", "verification_time", "benchmark_time", "strategy_time", "framework_time"};
 
-// Members of an entry that are no parameters, and names that Kernel Tuner forbids.
+// Members of an entry that are not parameters, and names that Kernel Tuner forbids.
 std::vector<std::string_view> reserved_names() {
   std::vector<std::string_view> names = {"time",        "times",       "timestamp",
                                          "__error__",   "outcome",     "origin",

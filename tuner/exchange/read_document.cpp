@@ -14,7 +14,7 @@
 namespace mgtune {
 namespace {
 
-// The largest recording that is published (22,000 configurations with 32 samples each) has 60 MB.
+// The largest published recording (22,000 configurations with 32 samples each) has 60 MB.
 constexpr std::size_t kMaxDocumentBytes = std::size_t{512} << 20U;
 
 // No search needs these members, which are nine tenths of a recording: single samples, time stamps

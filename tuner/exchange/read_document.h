@@ -1,5 +1,5 @@
-// Reads JSON files, gzipped or not: as they are, as a recorded space, or as results that mgtune
-// exported. The content decides the format.
+// Reads JSON files, gzipped or not. The result is the plain content, a recorded space, or results
+// that mgtune exported. The format is recognized by the content.
 //
 // io if a file cannot be read. corrupt, with the file's name and the place in it, for
 // everything that is wrong inside. One thread per call, and per catalog.
@@ -27,7 +27,7 @@ Result<std::string> read_document(FileSystem& files, const std::string& path);
 Result<JsonValue> parse_document(const std::string& path, std::string_view text,
                                  const std::function<bool(std::string_view key)>& wanted = nullptr);
 
-// Changes invalid_argument into corrupt: the user's words are right, but the file is not.
+// Changes invalid_argument into corrupt: what the user typed is right, but the file is not.
 Status as_corrupt(Status failure);
 
 // A Kernel Tuner cache or T4 results. We also export T4.

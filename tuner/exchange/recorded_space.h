@@ -1,7 +1,7 @@
-// RecordedSpace: a space that was measured completely, by us or by another tuner: parameters with
+// RecordedSpace: a space that mgtune or another tuner measured completely. It has parameters with
 // their values, and configurations with a time or a failure. As a VariantSet it has one design
-// whose admissible variants are the configurations. The values of a Variant are places in the
-// parameters' lists. Immutable: const methods may run concurrently.
+// whose admissible variants are the configurations. The values of a Variant are indices into the
+// parameters' lists of values. Immutable: const methods may run concurrently.
 
 #pragma once
 
@@ -25,18 +25,18 @@ struct RecordedValue {
 
 struct RecordedParameter {
   std::string name;
-  std::vector<RecordedValue> values;  // ascending; words last, in the order of the alphabet
+  std::vector<RecordedValue> values;  // ascending; words come last, in alphabetical order
 };
 
 struct RecordedConfiguration {
   std::vector<RecordedValue> values;  // one per parameter
-  double time = 0;                    // in the recording's unit, or 0: it failed
+  double time = 0;                    // in the recording's unit; 0 if it failed
 };
 
 class RecordedSpace final : public VariantSet {
  public:
-  // corrupt if there is no configuration, none that succeeded, one that is there twice, or a time
-  // that is impossible. Configurations are sorted, so that the order of a file does not matter.
+  // corrupt if there is no configuration, if none succeeded, if one occurs twice, or if a time is
+  // impossible. Configurations are sorted, so that the order in a file does not matter.
   static Result<RecordedSpace> make(std::vector<std::string> parameters,
                                     const std::vector<RecordedConfiguration>& configurations);
 

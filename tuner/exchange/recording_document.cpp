@@ -179,7 +179,7 @@ Status RecordingReader::add(const JsonCursor& place, std::string variant, const 
   } else if (find("median_ns")) {
     return place.error("a time of a variant that failed");
   } else if (*known == Outcome::unstable) {
-    row.measurement.emplace();  // it ran, by this method, and has no time that counts
+    row.measurement.emplace();  // it was timed by this method, but its time does not count
   }
   if (row.measurement) {
     row.measurement->outcome = *known;

@@ -1,14 +1,14 @@
-// Functions that all formats of recordings use: they write several designs as one list of
-// parameters, write the numbers of a measurement, and write and read our own header, which says
-// what was measured on which machine.
+// Functions that all formats of recordings use. They write several designs as one list of
+// parameters, write the numbers of a measurement, and write and read our own header. The header
+// says what was measured, and on which machine.
 //
 // The list of parameters begins with "design", followed by the parameters of all designs. Every
 // variant must have a value for every parameter, because the formats have no missing values. If its
 // design does not have a parameter, the variant gets the smallest value of the parameter that
 // occurs in the recording. Readers look at "design" and ignore such values.
 //
-// Pure functions, except for the Catalog, which only one thread may use. Failures of reading are
-// invalid_argument with file and place.
+// Pure functions, except for the Catalog, which only one thread may use. Reading fails with
+// invalid_argument, which names the file and the place.
 
 #pragma once
 

@@ -58,7 +58,7 @@ struct ExchangedResults {
   std::vector<TunedTable> tables;
   std::vector<VariantRecording> recordings;
   std::vector<RecordedOutcome> outcomes;
-  FailedVariants failed;  // of the whole store, selected or not
+  FailedVariants failed;  // of the whole store, whether selected or not
 };
 
 }  // namespace mgtune

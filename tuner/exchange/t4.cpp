@@ -48,7 +48,7 @@ Json result_json(const std::vector<RecordedColumn>& columns, const VariantRecord
     configuration[columns[i].name] = Json::of_word(values[i]);
   }
   const std::string_view invalidity = invalidity_of(row.outcome);
-  // A variant is known to be correct if it was checked, and so came to its timing.
+  // An unstable variant is correct: it came to its timing, so it had passed its check.
   const bool correct = invalidity == kCorrect || row.outcome == Outcome::unstable;
   Json runtimes = Json::array();
   Json measurements = Json::array();
@@ -154,7 +154,7 @@ Status read_result(const JsonCursor& result, RecordingReader& reader) {
   MGTUNE_TRY(check_parameters(configuration, configuration.value().keys, *reader.op));
   MGTUNE_ASSIGN(std::string variant, checked_variant(*design, configuration, *reader.op));
   const JsonCursor measurements = result.at("measurements");
-  MGTUNE_TRY(measured(measurements, "").status());  // all of them are well formed
+  MGTUNE_TRY(measured(measurements, "").status());  // checks that all of them are well formed
   MGTUNE_TRY(reader.add(result, std::move(variant), [&](std::string_view name) {
     return measured(measurements, name).value();
   }));

@@ -1,4 +1,5 @@
-// Which variants and problems of an operator a check of its family takes. Pure functions.
+// Chooses the variants and problems of an operator that `mgtune check` builds and runs. Pure
+// functions.
 
 #pragma once
 
@@ -28,8 +29,8 @@ struct ChosenRun {
   Variant variant;
 };
 
-// Few of the small problems, so that a check takes seconds: at most two builds of the design, and
-// at most two problems of each.
+// A few of the small problems, so that a check takes only seconds: they need at most two builds of
+// the design, and there are at most two problems for each build.
 std::vector<ChosenRun> chosen_runs(const std::vector<Problem>& problems, int design,
                                    const DeviceLimits& limits);
 

@@ -24,9 +24,9 @@ namespace {
 // An operator whose file is valid.
 struct ValidOperator {
   const Operator* op;
-  std::string word;  // that means it alone
+  std::string word;  // names only this operator
   bool has_reference = true;
-  std::set<std::string> broken_designs = {};  // which nothing is built of any more
+  std::set<std::string> broken_designs = {};  // nothing of these is built any more
   std::vector<Problem> problems = {}, small_problems = {};
 };
 
@@ -61,7 +61,7 @@ class FamilyCheck {
     if (!is_known) report_.findings.push_back(std::move(finding));
   }
 
-  // Every operator by itself, so that the mistakes of all files are found.
+  // Reads every operator separately, so that the mistakes of all files are found.
   Status read_operators() {
     MGTUNE_ASSIGN(const std::vector<std::string> words, catalog_.operator_words(request_.kernel));
     report_.operators = words.size();
@@ -112,7 +112,8 @@ class FamilyCheck {
 
   void add_designs(const ValidOperator& valid) {
     const std::vector<SpaceSummary> spaces = spaces_of(valid);
-    // A design may be for special problems, which another one leaves to it.
+    // A design without a variant is a mistake only if no other design has one either: it may be
+    // meant for problems that the file does not list.
     const bool has_no_variant = std::ranges::all_of(spaces, [](const SpaceSummary& space) {
       return space.is_empty || !space.unavailable.empty();
     });
@@ -133,7 +134,7 @@ class FamilyCheck {
     }
   }
 
-  // For each design, its space on the first target that has a variant of it.
+  // For each design, its space on the first target on which it has a variant.
   std::vector<SpaceSummary> spaces_of(const ValidOperator& valid) const {
     std::vector<SpaceSummary> chosen;
     if (valid.problems.empty()) return chosen;
@@ -263,7 +264,8 @@ class FamilyCheck {
       find({design.op, "", planned.problem, request.device.name, result.message});
       return {};
     }
-    // What fails in one way on several problems has one cause.
+    // If a design fails in the same way on several problems, there is one cause, which is listed
+    // once.
     const bool is_known = std::ranges::any_of(report_.findings, [&](const FamilyFinding& known) {
       return known.op == design.op && known.design == design.design && !known.on.empty();
     });

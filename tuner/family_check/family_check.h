@@ -2,8 +2,8 @@
 // design for each architecture, the same variants on small problems, and the sizes of its spaces.
 // Takes seconds for a small family. Nothing is stored.
 //
-// Kernels are compiled and run in processes of their own (trial.h), as many at a time as the
-// machine has processors.
+// Kernels are compiled and run in separate processes (trial.h), as many at a time as the machine
+// has processors.
 
 #pragma once
 
@@ -23,8 +23,8 @@ struct FamilyCheckRequest {
   std::string program;              // mgtune's path, to start workers
 };
 
-// One problem of the family. There is one for each cause: what fails for the same reason on several
-// problems or architectures is listed once.
+// One mistake in the family. There is one finding for each cause: if several problems or
+// architectures fail for the same reason, the mistake is listed once.
 struct FamilyFinding {
   std::string op;       // "scale.vector"
   std::string design;   // "" if all designs are concerned
@@ -57,7 +57,7 @@ struct FamilyReport {
   std::size_t operators = 0;
   std::vector<CheckedDesign> designs;  // of operators whose files are valid
   std::vector<FamilyFinding> findings;
-  std::vector<std::string> warnings;  // what is unusual and may be wanted
+  std::vector<std::string> warnings;  // what is unusual, but may be intended
   std::vector<std::string> notes;     // what could not be checked here, and why
 };
 

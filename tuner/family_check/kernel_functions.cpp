@@ -12,7 +12,7 @@ namespace mgtune {
 namespace {
 
 constexpr std::string_view kGlobal = "__global__";
-// What may stand with an argument list between __global__ and the function's name.
+// The words with an argument list that may stand between __global__ and the function's name.
 constexpr std::array<std::string_view, 5> kAttributes = {
     "__launch_bounds__", "__maxnreg__", "__cluster_dims__", "__attribute__", "alignas"};
 
@@ -20,7 +20,8 @@ bool is_word_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-// The text with blanks instead of comments and of the content of strings. Lines keep their numbers.
+// The text, with blanks in place of comments and of the content of strings. Lines keep their
+// numbers.
 std::string without_comments(std::string text) {
   const auto blank = [&text](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < std::min(end, text.size()); ++i) {
@@ -48,7 +49,8 @@ std::string without_comments(std::string text) {
   return text;
 }
 
-// The place of the next whole word at or after `at`; npos if there is none.
+// The place of the next occurrence of `word` as a whole word, at or after `at`; npos if there is
+// none.
 std::size_t find_word(std::string_view text, std::string_view word, std::size_t at) {
   for (; (at = text.find(word, at)) != std::string_view::npos; at += word.size()) {
     const bool starts = at == 0 || !is_word_char(text[at - 1]);
@@ -58,7 +60,7 @@ std::size_t find_word(std::string_view text, std::string_view word, std::size_t 
   return std::string_view::npos;
 }
 
-// The end of the brackets that open at `open`, behind the closing one.
+// The place behind the bracket that closes the one at `open`.
 std::size_t end_of_brackets(std::string_view text, std::size_t open) {
   int depth = 0;
   for (std::size_t i = open; i < text.size(); ++i) {

@@ -80,7 +80,7 @@ std::vector<UnknownKernel> unknown_kernels(const Operator& op) {
     std::string text = unknown_name(op, source, name, pointer);
     if (!text.empty()) unknown.push_back({design, std::move(text)});
   };
-  // Without one, the results are given by a file or a command.
+  // If there is no reference kernel, a file or a command gives the results.
   if (!op.check.reference.empty()) {
     look_for("", op.check.source, op.check.reference, "/check/reference");
   }

@@ -1,5 +1,5 @@
-// Finds the names of kernels in an operator file that no __global__ function of the sources has:
-// kernels of launches, references, baselines and fills. Nothing is compiled. Pure functions.
+// Finds misspelt kernels: names in an operator file (of launches, references, baselines and fills)
+// for which the sources have no __global__ function. Nothing is compiled. Pure functions.
 
 #pragma once
 
@@ -18,8 +18,9 @@ struct UnknownKernel {
 
 std::vector<UnknownKernel> unknown_kernels(const Operator& op);
 
-// What may help to find a wrong result of a design: "kernel scale at scale/scale.cu:8", and
-// args that have the names of each other's parameters.
+// A text that may help to find the cause of a design's wrong result: "kernel scale at
+// scale/scale.cu:8", and args that seem to be swapped, because each has the name of the other one's
+// parameter.
 std::string kernel_places(const Operator& op, const Design& design);
 
 }  // namespace mgtune

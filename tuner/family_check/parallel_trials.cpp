@@ -24,7 +24,7 @@ Result<std::vector<std::vector<TrialResult>>> run_in_parallel(
   };
   {
     const std::size_t processors = own_core_count();
-    std::vector<std::jthread> threads;  // which the end of this block waits for
+    std::vector<std::jthread> threads;  // the end of this block waits for them
     for (std::size_t i = 1; i < std::min(processors, requests.size()); ++i) {
       threads.emplace_back(work);
     }

@@ -18,8 +18,8 @@ class JsonWalk {
 
   std::size_t at() const { return at_; }
 
-  // From the start of an object or array to the start of its value for `step`. False if it has
-  // none.
+  // Moves from the start of an object or array to the start of its value for `step`. False if there
+  // is no such value.
   bool enter(std::string_view step) {
     const bool is_object = current() == '{';
     if (!is_object && current() != '[') return false;

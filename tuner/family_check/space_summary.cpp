@@ -12,7 +12,8 @@
 namespace mgtune {
 namespace {
 
-// A constraint that reads build.* is tested after loading, so no space knows what it removes.
+// A constraint that reads build.* is tested when a build is loaded, so we cannot count here what it
+// removes.
 bool is_tested_by_space(const Expression& constraint) { return constraint.stage() != Stage::load; }
 
 std::vector<PrunedByConstraint> constraints_of(const Operator& op, const Design& design) {
@@ -31,7 +32,7 @@ std::vector<PrunedByConstraint> constraints_of(const Operator& op, const Design&
   return all;
 }
 
-// What is said of the design at all problems together.
+// The numbers of the design over all problems together.
 struct Total {
   std::uint64_t points = 0, admissible = 0;
   bool counted = true;

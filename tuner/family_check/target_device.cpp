@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "sm_";
 constexpr std::int64_t kOldest = 70;
-// Of an architecture without a product in configs/gpus.
+// Used for an architecture without a product in configs/gpus.
 constexpr std::int64_t kUsualSms = 100;
 constexpr std::int64_t kUsualL2Mb = 32;
 

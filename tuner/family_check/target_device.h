@@ -1,5 +1,5 @@
-// A GPU to compile for, which need not be in this machine: its limits are those of the product
-// with this architecture that configs/gpus has, as far as they are known. Pure functions.
+// A GPU to compile for, which need not be in this machine. Its limits come from a product of
+// configs/gpus with the same architecture, if there is one. Pure functions.
 
 #pragma once
 

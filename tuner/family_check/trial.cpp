@@ -16,11 +16,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// For one stage of an item. Kernels that never end are stopped after kKernelDeadlineS of
-// trial_worker.cpp; what takes this long is a compiler, or a GPU that hangs.
+// The deadline for one stage of an item. Kernels that never end are stopped earlier, after
+// kKernelDeadlineS of trial_worker.cpp, so only a compiler or a GPU that hangs takes this long.
 constexpr std::chrono::seconds kStageDeadline{60};
 
-// The next line that is the worker's own: kernels may print too.
+// The next line that the worker itself wrote. Other lines are skipped, because kernels may print
+// too.
 Result<TrialLine> next_line(ChildProcess& child) {
   const auto deadline = Clock::now() + kStageDeadline;
   for (;;) {
@@ -31,7 +32,7 @@ Result<TrialLine> next_line(ChildProcess& child) {
   }
 }
 
-// The result of the item at which the process ended.
+// The result of the item during which the process ended.
 TrialResult lost(ChildProcess& child, const Status& why, TrialResult begun) {
   if (why.code() == StatusCode::timeout) {
     child.kill();

@@ -1,10 +1,10 @@
-// Trials: variants that are built, and run if wanted, in a process of their own, the worker
-// `mgtune worker trial REQUEST`. A kernel that crashes or never ends ends only this process. A
-// trial of the cpu device checks every access of the kernel (races, bounds, reads of what nothing
-// has written) before it compares the results.
+// A trial builds variants, and runs them if wanted, in a separate process: the worker `mgtune
+// worker trial REQUEST`. If a kernel crashes or never ends, only this process is lost. A trial of
+// the cpu device checks every access of the kernel (races, bounds, reads of memory that nothing has
+// written) before it compares the results.
 //
-// Between the processes: the request is one word of JSON. The worker answers with one line of JSON
-// when it begins a stage of an item, and one when the item is done.
+// The protocol: the request is one word of JSON. The worker writes one line of JSON when it begins
+// a stage of an item, and one line when the item is done.
 
 #pragma once
 
@@ -33,21 +33,21 @@ struct TrialRequest {
 
 struct TrialResult {
   enum class Stage : std::uint8_t { build, reference, run };
-  Stage stage = Stage::build;  // the last one that was begun
+  Stage stage = Stage::build;  // the last stage that was begun
   StatusCode failure = StatusCode::ok;
   std::string message;    // of a failure
-  bool is_wrong = false;  // the failure is a wrong result, not a fault that names its line
-  // Of all kernels of the build; -1 if the compiler does not report it.
+  bool is_wrong = false;  // the failure is a wrong result, not a fault with a known line
+  // The largest numbers over all kernels of the build; -1 if the compiler does not report them.
   int registers = -1, spill_bytes = -1, static_shared_bytes = -1;
 };
 
-// Runs the items in order, in as many processes as it takes: an item that ends its process is a
-// failure, and the rest goes on in another one. One result per item. A Status if no process can be
-// started. Thread-safe.
+// Runs the items in order. If an item ends its process, the item has failed, and the next items run
+// in a new process. Returns one result per item, or a Status if no process can be started.
+// Thread-safe.
 Result<std::vector<TrialResult>> run_trials(const std::string& program,
                                             const TrialRequest& request);
 
-// The worker. The Status is its own failure, not that of an item.
+// Runs the worker. The Status is the worker's own failure, not the failure of an item.
 Status run_trial_worker(const std::string& request);
 
 }  // namespace mgtune

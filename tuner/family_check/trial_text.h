@@ -20,6 +20,6 @@ struct TrialLine {
 };
 
 std::string encode(const TrialLine& line);                     // without the newline
-Result<TrialLine> decode_trial_line(const std::string& line);  // corrupt if it is none
+Result<TrialLine> decode_trial_line(const std::string& line);  // corrupt if malformed
 
 }  // namespace mgtune

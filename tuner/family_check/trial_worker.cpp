@@ -19,7 +19,7 @@
 namespace mgtune {
 namespace {
 
-// A small problem takes milliseconds, so what runs this long has an endless loop.
+// A small problem takes milliseconds, so a kernel that runs this long has an endless loop.
 constexpr const char* kKernelDeadlineS = "3";
 
 class TrialWorker {
@@ -80,7 +80,8 @@ class TrialWorker {
   Status check(const LoadedVariant& variant) {
     const bool is_cpu = info_.kind == DeviceKind::cpu;
     if (is_cpu) {
-      // A launch that was too slow here may still end in a build without checks.
+      // A timeout is no fault yet: a launch that is too slow with checks may end in time without
+      // them.
       Status faults = checker_->find_faults(variant, false);
       if (!faults.ok() && faults.code() != StatusCode::timeout) return faults;
     }
@@ -90,7 +91,8 @@ class TrialWorker {
     line_.result.is_wrong = record.outcome == Outcome::wrong;
     std::string message = record.message;
     if (is_cpu && line_.result.is_wrong) {
-      // Such reads are often harmless, so they count only as the cause of a wrong result.
+      // Reads of unwritten memory are often harmless, so they are reported only as the cause of a
+      // wrong result.
       const Status faults = checker_->find_faults(variant, true);
       if (!faults.ok()) message = faults.message() + "\nresult: " + message;
     }
@@ -98,7 +100,7 @@ class TrialWorker {
   }
 
   DeviceInfo info_;
-  std::unique_ptr<Device> device_;  // null: items are only built
+  std::unique_ptr<Device> device_;  // null if items are only built
   Catalog catalog_;
   Builder builder_;
   std::string checked_op_, checked_problem_;  // of the checker

@@ -5,8 +5,8 @@
 namespace mgtune {
 namespace {
 
-// One problem may be too large for the memory that is left. Two in a row mean that the machine
-// refuses.
+// If the machine refuses one problem, the problem may be too large for the free memory. If it
+// refuses two in a row, we assume that it always refuses.
 constexpr int kRefusals = 2;
 
 void add_reason(const std::string& what, std::string& text) {

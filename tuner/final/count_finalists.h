@@ -1,5 +1,5 @@
-// The hardware counters of the finalists of a problem, for sweeps with --counters. A worker of its
-// own reads them, on the first GPU of the sweep, and the caller waits for it. One thread.
+// Reads the hardware counters of a problem's finalists, for sweeps with --counters. A separate
+// worker reads them on the first GPU of the sweep, and the caller waits for it. One thread.
 
 #pragma once
 
@@ -14,8 +14,8 @@ namespace mgtune {
 
 // Records the counters of the finalists that have none yet, if the sweep counts. The text says
 // which finalists have no counters and why, or how the counting was incomplete; "" if nothing is
-// missing. If the machine refused two problems, it is not asked again in the sweep. A Status is a
-// failure of the store.
+// missing. If the machine refused to count for two problems in a row, the sweep does not ask it
+// again. A Status is a failure of the store.
 Result<std::string> count_finalists(SweepShared& shared, const TunedView& view,
                                     std::span<const OutcomeRecord> finalists);
 

@@ -12,8 +12,9 @@
 namespace mgtune {
 namespace {
 
-// Single measurements do not put the fastest variant in the ninth place. Emulation's times decide
-// nothing, so there two entries are enough to show that a final works.
+// Eight entries are enough: single measurements are not so wrong that they put the fastest variant
+// in the ninth place. Times of the cpu device decide nothing, so there two entries are enough to
+// show that a final works.
 constexpr std::size_t kMaxEntries = 8;
 constexpr std::size_t kMaxEmulatedEntries = 2;
 
@@ -30,7 +31,7 @@ bool is_same(const FinalistRecord& finalist, const OutcomeRecord& entry) {
          finalist.launch_hash == entry.key.launch_hash;
 }
 
-// The samples of the entries, if the final was held between exactly these; otherwise empty.
+// The samples of the entries, if the final was held between exactly these entries; otherwise empty.
 std::vector<Samples> samples_of(const FinalRecord& final, std::span<const OutcomeRecord> entries) {
   if (final.finalists.size() != entries.size()) return {};
   std::vector<Samples> samples;
@@ -55,7 +56,8 @@ bool is_complete(const std::vector<Samples>& samples, std::size_t entries) {
          });
 }
 
-// The fastest has a second entry, which shows the noise, because noise decides among the fast ones.
+// The fastest variant has a second entry, which shows the noise: noise matters most among the
+// fastest variants.
 std::size_t fastest_of(std::span<const OutcomeRecord> entries) {
   const auto fastest = std::ranges::min_element(
       entries, {}, [](const OutcomeRecord& entry) { return entry.measurement->median_ns; });
@@ -81,14 +83,15 @@ std::chrono::duration<double> launches_time(std::span<const OutcomeRecord> entri
   return std::chrono::duration<double>(kAllowance * std::max(budget.max_seconds, rounds * round_s));
 }
 
-// Whether an entry ended the final early. A failure says nothing about the entries.
+// Whether an entry ended the final early. A reply `failed` says nothing about the entries.
 bool is_broken_off(const WorkReply& reply) {
   return reply.kind == WorkReply::Kind::done &&
          (reply.outcome == Outcome::crashed || reply.outcome == Outcome::timeout ||
           reply.outcome == Outcome::launch_failed);
 }
 
-// Recorded before the finalists are counted, which takes seconds each, and after.
+// Records the final twice: before the finalists' counters are read, because this takes seconds for
+// each of them, and afterwards.
 Status record_and_count(SweepShared& shared, const TunedView& view,
                         std::span<const OutcomeRecord> entries, FinalRecord& final, bool is_new) {
   if (is_new) MGTUNE_TRY(shared.store.record_final(final));
@@ -132,7 +135,7 @@ Status Final::take(const WorkReply& reply) {
   return {};
 }
 
-// Among the contenders that were not expelled.
+// Holds the final among the contenders that were not expelled.
 Status Final::hold() {
   const TunedRecord& tuned = view_.tuned;
   entries_ = choose_finalists(shared_, view_, contenders_);
@@ -158,9 +161,9 @@ Status Final::hold() {
   return {};
 }
 
-// The reply has the samples of each entry, and last the samples of a second entry of the variant at
-// the place `twice`. The deadline is that of one variant plus the time that the medians of the
-// entries predict.
+// Requests the timing of the entries. The reply has the samples of each entry; with `twice`, the
+// last samples are those of a second entry of the variant at this index. The deadline is the
+// deadline of one variant plus the time that the medians of the entries predict.
 void Final::request_timing(std::span<const OutcomeRecord> entries,
                            std::optional<std::size_t> twice) {
   const double settle_s = depends_on_clocks(view_, shared_.device.kind) ? kSettleSeconds : 0;
@@ -228,7 +231,7 @@ Status Final::expel_culprits() {
   return hold();
 }
 
-// The pick by the sweep's objective. `pick` is that by time.
+// Picks by the sweep's objective. `pick` is the pick by time.
 Status Final::choose(Pick pick) {
   result_.pick = std::move(pick);
   if (shared_.options.objective == Objective::time) return {};

@@ -23,36 +23,37 @@ namespace mgtune {
 
 struct FinalResult {
   // There is no pick if there are fewer than two entries, if the sweep was asked to stop, or if the
-  // final failed for another reason (the summary has the reason). Then the caller decides by the
+  // final failed for another reason (the summary has the reason). Then the caller picks by the
   // single measurements of the contenders that were not expelled.
   std::optional<Pick> pick;
-  // The contenders that crashed, hung or could not be launched in the final, and again in a run of
-  // their own, and those with the same code. They have this outcome now, although they had passed
-  // their checks and been measured before. The final was held without them.
+  // The contenders that crashed, hung or could not be launched, first in the final and again when
+  // they ran alone; and the contenders with the same code as one of these. They now have this
+  // outcome, although they had passed their checks and been measured before. The final was held
+  // without them.
   std::vector<OutcomeRecord> expelled;
 };
 
-// The contenders that a final is held among: the fastest ones and the default.
+// Chooses the contenders that take part in the final: the fastest ones and the default.
 std::vector<OutcomeRecord> choose_finalists(const SweepShared& shared, const TunedView& view,
                                             std::span<const OutcomeRecord> contenders);
 
-// Final: hands one request after the other to the measure pool, and waits for none of them: the
-// caller passes the replies. All entries of a request are timed on one GPU, whichever is free
-// first. If an entry crashes, hangs or cannot be launched, each one runs alone. Those that fail
-// again are expelled, and the final is held again with the others. With --counters, the hardware
-// counters of the finalists are read too; the call waits for these. One thread.
+// Final: gives one request after the other to the measure pool. It does not wait for the replies;
+// the caller passes them to take(). All entries of a request are timed on one GPU, whichever is
+// free first. If an entry crashes, hangs or cannot be launched, each entry runs alone. The entries
+// that fail again are expelled, and the final is held again with the others. With --counters, the
+// hardware counters of the finalists are read too; the call waits for these. One thread.
 class Final {
  public:
   // Each contender has a measurement. `view` has the problem's default and the timing method. If
-  // `only_known`, nothing is timed: only a final that the store has between the same entries
-  // counts. `shared` and `view` must outlive the object.
+  // `only_known` is true, nothing is timed, and a final counts only if the store already has it
+  // with the same entries. `shared` and `view` must outlive the object.
   Final(SweepShared& shared, const TunedView& view, std::vector<OutcomeRecord> contenders,
         bool only_known);
 
-  // Once, before all others. A failure of this or of take() is one of the store.
+  // Call it once, before all other functions. If begin() or take() fails, the store has failed.
   Status begin();
 
-  // The request whose reply it waits for; nullopt when the result is there.
+  // The request whose reply the final waits for; nullopt when the result is ready.
   std::optional<std::int64_t> awaits() const { return request_; }
   Status take(const WorkReply& reply);
 
@@ -71,7 +72,7 @@ class Final {
   Status take_energy(const WorkReply& reply);
   Status choose_by_energy(const std::string& missing);
   void request_timing(std::span<const OutcomeRecord> entries, std::optional<std::size_t> twice);
-  // The work may take as long as its launches do beyond the deadline of a variant.
+  // The work may take longer than the deadline of a variant, by the time of its launches.
   template <typename Work>
   void request(Work work, std::chrono::duration<double> launches);
   void skip(std::string what);

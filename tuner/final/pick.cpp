@@ -26,24 +26,24 @@ bool is_faster(const OutcomeRecord& a, const OutcomeRecord& b) {
          std::tie(b.measurement->median_ns, b.variant);
 }
 
-// What is not known is not few: a build that does not report its registers comes last.
+// A build that does not report its registers comes last.
 int known_registers(const OutcomeRecord& contender) {
   return contender.build.registers >= 0 ? contender.build.registers : INT_MAX;
 }
 
-// Among variants that are equally fast.
+// Which of two equally fast variants is preferred.
 bool is_preferred(const OutcomeRecord& a, const OutcomeRecord& b) {
   return std::pair(known_registers(a), a.variant) < std::pair(known_registers(b), b.variant);
 }
 
-// The variant that runs the problem untuned: the first of the ladder that is admissible.
+// The variant that runs the problem if nothing is tuned: the first admissible rung of the ladder.
 std::string default_variant_text(const Space& space) {
   const std::vector<Variant> ladder = space.ladder();
   return ladder.empty() ? "" : variant_text(space.op(), ladder.front());
 }
 
-// The medians of one variant in different processes on an H200 differ by this share:
-// results/h200/repeatability.txt.
+// On an H200, the medians of one variant in different processes differ by this share
+// (results/h200/repeatability.txt).
 constexpr double kBetweenProcesses = 0.005;
 
 SampleSummary ratio(const Samples& a, const Samples& b) {
@@ -67,8 +67,8 @@ std::size_t place_of(std::span<const OutcomeRecord> entries, const std::string& 
 }
 
 // The place of the entry to pick, by the rules in pick.h. `standard` is the place of the default,
-// or entries.size() if it is not among them. beats(a, b) says whether the entry at place `a` is
-// faster than the one at `b` by more than noise.
+// or entries.size() if the default is not among them. beats(a, b) says whether the entry at place
+// `a` is faster than the one at `b` by more than noise.
 template <typename Beats>
 std::size_t choose(std::span<const OutcomeRecord> entries, std::size_t fastest,
                    std::size_t standard, const Beats& beats) {
@@ -82,7 +82,7 @@ std::size_t choose(std::span<const OutcomeRecord> entries, std::size_t fastest,
   return winner;
 }
 
-// What the file says now counts, also for results of earlier sweeps.
+// Replaces the stored metrics: what the file says now holds for results of earlier sweeps too.
 Status record_problem_metrics(Store& store, std::int64_t id, const Problem& problem) {
   MGTUNE_ASSIGN(const std::vector<Metric> metrics, problem_metrics(problem));
   std::vector<MetricRecord> records;

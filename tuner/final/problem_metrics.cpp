@@ -10,7 +10,7 @@
 namespace mgtune {
 namespace {
 
-// Of "sizeof(T)" for the problem's T, or of "sizeof(f32)".
+// The value of "sizeof(T)" for the problem's T, or of "sizeof(f32)".
 std::optional<double> bytes_of_dtype(const Problem& problem, std::string_view name) {
   constexpr std::string_view kSizeof = "sizeof(";
   const std::string_view word = name.substr(kSizeof.size(), name.size() - kSizeof.size() - 1);

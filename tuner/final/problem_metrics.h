@@ -1,4 +1,4 @@
-// The metrics of one problem: what of the operator's formulas is left when the problem is known.
+// The metrics of one problem: the operator's formulas with the numbers of the problem filled in.
 // Pure.
 
 #pragma once
@@ -12,8 +12,8 @@
 namespace mgtune {
 
 // The metrics of the problem's operator. In the formulas, dims, flags, sizeof, has, bytes and flops
-// are replaced by the problem's numbers: what is left are parameters and `ns`. invalid_argument if
-// a cost cannot be evaluated.
+// are replaced by the problem's numbers. Only parameters and `ns` remain. invalid_argument if a
+// cost cannot be evaluated.
 Result<std::vector<Metric>> problem_metrics(const Problem& problem);
 
 }  // namespace mgtune

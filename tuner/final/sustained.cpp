@@ -4,13 +4,13 @@ namespace mgtune {
 namespace {
 
 // Floating-point operations per byte. While it moves a byte, an H200 does about 15 with fp32 and
-// more than 200 with tensor cores (results/h200/calibrate.txt). With fewer than this, a kernel
-// rather waits for memory. calibrate.cpp has a lower limit, since a needless ceiling costs a
-// second, and a needless sustained final costs 25.
+// more than 200 with tensor cores (results/h200/calibrate.txt). With fewer operations than
+// kIntense, a kernel mostly waits for memory. calibrate.cpp has a lower limit, because a needless
+// ceiling costs a second, but a needless sustained final costs 25 s.
 constexpr double kIntense = 16;
 
-// The ratio of two variants of attention changed by 4 %, that of two others by 7 %, from bursts to
-// steady state (results/h200/sustained.txt).
+// From bursts to steady state, the ratio of the times of two variants of attention changed by 4 %,
+// and for two other variants by 7 % (results/h200/sustained.txt).
 constexpr double kMayGain = 0.07;
 
 }  // namespace

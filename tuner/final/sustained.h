@@ -1,15 +1,15 @@
 // What a sweep does differently for kernels whose speed follows the clocks of the GPU.
 //
 // A sweep times a variant in bursts of milliseconds, and the GPU keeps its highest clock. A program
-// runs kernels without pauses. If these need more power than the GPU's limit, it lowers the clocks
-// within 0.2 s: attention on an H200 then takes up to 8 % longer, each variant by another amount.
-// So a variant that is 3 % slower in bursts can be 1 % faster in programs. Kernels that wait for
-// memory hardly notice.
+// runs kernels without pauses. If they need more power than the GPU's limit, the GPU lowers its
+// clocks within 0.2 s. On an H200, attention then takes up to 8 % longer, and the slowdown differs
+// from variant to variant. So a variant that is 3 % slower in bursts can be 1 % faster in programs.
+// Kernels that wait for memory hardly notice.
 //
 // NVML reports the average power of the last second, so the bursts do not show which kernel will
-// meet the limit. The arithmetic of the problem decides instead: where it is intense, racing leaves
-// more variants for the final, and the final runs every variant alone for some time before each of
-// its samples. Pure functions.
+// meet the limit. Instead, the number of operations per byte of the problem decides. If it is high,
+// racing leaves more variants for the final, and the final runs every variant alone for some time
+// before each of its samples. Pure functions.
 
 #pragma once
 

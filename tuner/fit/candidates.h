@@ -1,6 +1,6 @@
-// Candidates: the patterns that rules will probably name, and the problems at which they have no
-// time yet. A sweep for rules measures them there, because a fit counts measured times alone. Plain
-// data and a pure function.
+// Candidates: the patterns that rules will probably name, and the problems at which these patterns
+// have no time yet. A sweep for rules measures the patterns at these problems, because a fit uses
+// only measured times. Plain data and a pure function.
 
 #pragma once
 
@@ -16,20 +16,22 @@
 namespace mgtune {
 
 struct Candidates {
-  // With the best of them at each problem, all problems together are likely to lose least.
+  // If every problem could use the best of these patterns, the total loss over all problems would
+  // probably be the smallest.
   std::vector<VariantPattern> patterns;
 
-  // By the text of a problem: places in `patterns` of those that are promising there, the fastest
-  // first as far as one can tell.
+  // For each problem (by its text), the indices in `patterns` of the patterns that are promising
+  // there. The one with the smallest estimated loss comes first.
   std::map<std::string, std::vector<std::size_t>> promising;
 
-  // What to measure at this problem: those that are promising there, or all patterns if the problem
-  // has no times yet.
+  // What to measure at this problem: the promising patterns, or all patterns if the problem has no
+  // times yet.
   std::vector<const VariantPattern*> at(const Problem& problem) const;
 };
 
-// At most `count` patterns. At a problem, the promising ones are those without a time that can
-// serve it, with the least estimated losses (fit/estimated_losses.h); at most `per_problem`.
+// Chooses at most `count` patterns. A pattern is promising at a problem if it can serve the
+// problem, has no time there, and is among the `per_problem` patterns with the smallest estimated
+// losses (fit/estimated_losses.h).
 Candidates choose_candidates(const FitData& data, std::size_t count, std::size_t per_problem);
 
 }  // namespace mgtune

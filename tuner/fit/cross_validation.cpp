@@ -16,10 +16,10 @@ namespace {
 constexpr std::array<std::size_t, 9> kVariants = {1, 2, 3, 4, 5, 6, 8, 10, kMaxRuleVariants};
 constexpr std::size_t kBands = 4;
 
-// Sizes whose mean costs differ by less than this count as equal: 1 % and a loss of 0.02 %.
+// Two sizes count as equal if their mean costs differ by less than 1 % plus a loss of 0.02 %.
 constexpr double kNearlyEqual = 1.01, kNearlyEqualCost = 2e-4;
 
-// The losses of left out problems with rules of every size.
+// Collects the losses of left-out problems, for rules of every size.
 class LossesBySize {
  public:
   explicit LossesBySize(std::size_t problems)

@@ -17,15 +17,15 @@ struct RuleSize {
 
 struct CrossValidation {
   RuleSize size;
-  std::vector<double> left_out_problem;  // of each problem: the loss if a fit does not know it
+  std::vector<double> left_out_problem;  // of each problem: the loss of a fit without it
   std::vector<double> left_out_band;     // if a fit knows no problem of its band of a dim: the mean
                                          // over the dims, or -1 if no dim has bands
 };
 
-// Fits rules of all sizes again and again: without each problem in turn, and without each band of a
-// dim in turn. (The values of a dim are cut into four bands of about equally many problems; a dim
-// with fewer than four values has none.) The size with the least cost is chosen, and of sizes that
-// cost nearly the same, the smallest.
+// Fits rules of all sizes again and again: each time without one of the problems, or without one of
+// the bands of a dim. (The values of a dim are cut into four bands with about the same number of
+// problems; a dim with fewer than four values has no bands.) The size with the lowest cost is
+// chosen. If several sizes cost nearly the same, the smallest of them is chosen.
 CrossValidation cross_validate_rules(const FitData& data, const ProblemFeatures& features);
 
 // The problems of each band that is left out, for every dim that has bands.

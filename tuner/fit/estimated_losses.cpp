@@ -12,16 +12,17 @@
 namespace mgtune {
 namespace {
 
-// Distances at which a weight is 1/e. At recorded sweeps of rmsnorm.forward and swiglu.forward
-// these two predict a time that is left out best: within 11 % and 7 % (root mean square, of those
-// within 25 % of the fastest). Half or twice as much is worse.
-constexpr double kProblemScale = 1;    // octaves, summed over the dims
+// Distances at which a weight is 1/e. In recorded sweeps of rmsnorm.forward and swiglu.forward we
+// left out one time after the other; these two distances predict it best: within 11 % and 7 % (root
+// mean square, for times within 25 % of the fastest). Distances that are half or twice as large are
+// worse.
+constexpr double kProblemScale = 1;    // factors of two, summed over the dims
 constexpr double kVariantScale = 0.4;  // steps, summed over the parameters
 
 // The weight of kUnmeasuredLoss, so that an estimate from far away says little.
 constexpr double kPriorWeight = 0.01;
 
-// Less than this cannot move an estimate by a thousandth.
+// A smaller weight cannot move an estimate by a thousandth.
 constexpr double kLeastWeight = 1e-6;
 
 double problem_weight(const Operator& op, const Problem& a, const Problem& b) {
@@ -60,7 +61,7 @@ LossTable estimated_losses(const FitData& data) {
   LossTable table = data.table;
   std::vector<double> sums(variants), weights(variants);
   for (std::size_t p = 0; p < problems; ++p) {
-    // Of each variant that was measured anywhere: what near problems say of it.
+    // For each variant that was measured anywhere: the weighted losses at near problems.
     std::ranges::fill(sums, 0);
     std::ranges::fill(weights, 0);
     for (std::size_t other = 0; other < problems; ++other) {
@@ -72,7 +73,7 @@ LossTable estimated_losses(const FitData& data) {
         weights[v] += weight;
       }
     }
-    std::vector<std::optional<Variant>> here;  // what the patterns are at this problem
+    std::vector<std::optional<Variant>> here;  // the patterns' variants at this problem
     for (const VariantPattern& pattern : data.patterns) {
       here.push_back(variant_of(pattern, data.problems[p].binding(), limits));
     }

@@ -1,6 +1,6 @@
-// Losses of variants at problems where they were not measured, estimated from those that were: so
-// that a sweep can choose which variants to measure where (fit/candidates.h). Rules are never
-// fitted to them. A pure function.
+// Estimates the losses of variants at problems where they were not measured, from the measured
+// losses. A sweep uses the estimates to choose which variants to measure at which problems
+// (fit/candidates.h). Rules are never fitted to estimates. A pure function.
 
 #pragma once
 
@@ -8,10 +8,10 @@
 
 namespace mgtune {
 
-// The data's table in which the losses without a time are estimates. An estimate is the mean of the
-// times at near problems of near variants of the same design; the weight of one falls to 1/e for
-// each factor of two in a dim, and for less than one step of a parameter. Where nothing near was
-// measured, it is kUnmeasuredLoss.
+// Returns the data's table with an estimate for each loss that was not measured. An estimate is a
+// weighted mean of the losses of similar variants of the same design at similar problems. The
+// weight falls to 1/e for each factor of two in a dim, and for less than a factor of two in a
+// parameter. If nothing similar was measured, the estimate is kUnmeasuredLoss.
 LossTable estimated_losses(const FitData& data);
 
 }  // namespace mgtune

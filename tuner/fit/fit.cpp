@@ -97,7 +97,7 @@ Result<FittedRules> fit_rules(const FitData& data, const FitData* held_out,
   fitted.document =
       rules_document(data, tree, validation.left_out_problem, fitted, command, commit);
   if (held_out == nullptr) return fitted;
-  // What the file says is what programs look up.
+  // Reads the rules back from their text, because programs use exactly what the file says.
   MGTUNE_ASSIGN(const JsonValue document, parse_json(fitted.document));
   MGTUNE_ASSIGN(const Rules rules, read_rules("the rules", document, *data.op));
   MGTUNE_ASSIGN(fitted.held_out, held_out_losses(data, *held_out, rules));

@@ -1,5 +1,6 @@
-// Fits the rules of an operator on a GPU: which few variants, and when to try which of them. The
-// same measurements give the same bytes. No state; one thread.
+// Fits the rules of an operator on a GPU: a few variants, and conditions that say which of them to
+// try for a problem. The same measurements always give exactly the same rules file. No state; one
+// thread.
 
 #pragma once
 
@@ -20,7 +21,7 @@ struct FitRequest {
   std::string database;  // "": the default one
   std::string held_out;  // a database with more problems, to say how good the rules are; "": none
   std::string command;   // written into the rules, to repeat the fit
-  std::string commit;    // likewise: of the sources that were measured; may be empty
+  std::string commit;    // of the sources that were measured, written likewise; may be empty
 };
 
 struct FittedRules {
@@ -33,11 +34,12 @@ struct FittedRules {
   std::optional<HeldOut> held_out;
 };
 
-// Of results in a database. invalid_argument if the kernel or the GPU is not one of those with
-// results, or not exactly one; not_found if there are too few problems.
+// Fits rules to the results in a database. invalid_argument if the kernel or the GPU has no
+// results, or is not exactly one; not_found if there are too few problems.
 Result<FittedRules> fit_rules(const FitRequest& request, Catalog& catalog);
 
-// Of measurements that were read before. `held_out` are those of more problems; null: none.
+// Fits rules to measurements that were read before. `held_out` has measurements of more problems;
+// null if there are none.
 Result<FittedRules> fit_rules(const FitData& data, const FitData* held_out,
                               const std::string& command, const std::string& commit);
 

@@ -1,5 +1,5 @@
-// Held-out problems: those that rules were not fitted to, and that were searched as well, so that
-// their fastest variant is known. What rules lose there is what a user loses who tunes nothing.
+// Held-out problems: problems that rules were not fitted to, but that were searched, so that their
+// fastest variant is known. The loss of the rules there is the loss of a user who does not tune.
 // Pure functions.
 
 #pragma once
@@ -21,13 +21,14 @@ struct HeldOut {
   };
   std::vector<OneProblem> problems;  // by text
   LossSummary rules, ladder;
-  // Problems whose variant by the rules has no time: it counts as kUnmeasuredLoss slower.
+  // The number of problems at which the variant that the rules choose has no time. It counts as
+  // slower by kUnmeasuredLoss.
   std::size_t unmeasured = 0;
 };
 
-// The problems of `searched` that `fitted` does not have. The rules are looked up as a program does
-// it: the first variant of the leaf that can serve the problem, otherwise the default ladder.
-// invalid_argument if there is no such problem.
+// The problems of `searched` that `fitted` does not have. The rules are applied as a program
+// applies them: the first variant of the leaf that can serve the problem, or the default ladder if
+// there is none. invalid_argument if there is no such problem.
 Result<HeldOut> held_out_losses(const FitData& fitted, const FitData& searched, const Rules& rules);
 
 }  // namespace mgtune

@@ -30,7 +30,7 @@ float loss_against(double best_ns, double median_ns) {
   return std::min(static_cast<float>(median_ns / best_ns - 1), kLargestLoss);
 }
 
-// By text, so that a fit does not depend on the order of rows.
+// Sorts by text, so that a fit does not depend on the order of rows.
 std::vector<std::size_t> order_by_text(const std::vector<std::string>& texts) {
   std::vector<std::size_t> order(texts.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -101,9 +101,10 @@ class FitDataReader {
                          measurements_.problems[row.problem].binding(), limits_);
   }
 
-  // The rungs of the default ladder, so that rules can be as good as it is. And of the patterns
-  // that a measured variant is, the two that save most where they were measured, compared with
-  // kUnmeasuredLoss. The others say the same and were measured at fewer problems.
+  // The candidates are the rungs of the default ladder, so that rules can be as good as the ladder;
+  // and, of the patterns that stand for a measured variant, the two that save most where they were
+  // measured, compared with kUnmeasuredLoss. The other patterns stand for the same variant, but
+  // were measured at fewer problems.
   void sort_candidates() {
     struct Candidate {
       VariantPattern pattern;
@@ -119,7 +120,7 @@ class FitDataReader {
         candidates.try_emplace(std::move(text), Candidate{std::move(pattern), 0, true});
       }
     }
-    std::vector<std::vector<std::map<std::string, Candidate>::iterator>> forms;  // of each variant
+    std::vector<std::vector<std::map<std::string, Candidate>::iterator>> forms;  // of each row
     std::set<std::string> failed;
     for (const Measurements::Row& row : measurements_.rows) {
       if (!on_gpu_[row.gpu]) continue;
@@ -161,7 +162,7 @@ class FitDataReader {
     return variant_text(*data_.op, measurements_.variants[variant]);
   }
 
-  // Variants that could not be built for a problem, by text.
+  // For each problem, the texts of the variants that have a row there but no time.
   std::vector<std::set<std::string>> unbuilt() const {
     std::vector<std::set<std::string>> unbuilt(data_.problems.size());
     for (const Measurements::Row& row : measurements_.rows) {
@@ -199,7 +200,7 @@ class FitDataReader {
 
   void fill_ladder() {
     data_.table.ladder.assign(data_.problems.size(), static_cast<float>(kUnmeasuredLoss));
-    std::vector<std::size_t> wanted(data_.problems.size(), kNone);  // of the measured variants
+    std::vector<std::size_t> wanted(data_.problems.size(), kNone);  // the variant whose time counts
     for (std::size_t p = 0; p < data_.problems.size(); ++p) {
       const Problem& problem = data_.problems[p];
       for (const Variant& variant : default_ladder(problem.binding(), limits_)) {

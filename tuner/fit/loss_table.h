@@ -1,7 +1,7 @@
-// LossTable: how much slower than the fastest variant the variants are at each problem, from which
-// rules are fitted. Its columns are patterns (family/variant_pattern.h), which are another variant
-// at each problem. Behind them stands the default ladder, so that rules change its choice only
-// where another variant is better. Plain data and pure functions.
+// LossTable: says how much slower than the fastest variant each variant is at each problem. Rules
+// are fitted to it. Its columns are patterns (family/variant_pattern.h); a pattern can stand for a
+// different variant at each problem. The default ladder comes after the patterns, so that rules
+// change its choice only where another variant is better. Plain data and pure functions.
 
 #pragma once
 
@@ -61,26 +61,28 @@ struct FitData {
   const Operator* op = nullptr;
   GpuRecord gpu;
   std::vector<Problem> problems;  // sorted by text
-  // Sorted by text, the columns of the table: the rungs of the default ladder, and those that are
-  // nearly the fastest somewhere.
+  // The columns of the table, sorted by text: the rungs of the default ladder, and patterns of
+  // variants that are within 25 % of the fastest at some problem.
   std::vector<VariantPattern> patterns;
   LossTable table;
-  std::vector<bool> timed;       // as the table's losses: whether the variant has a time there
+  std::vector<bool> timed;       // indexed like the table's losses: whether there is a time
   std::size_t measurements = 0;  // times that were used
-  // Of each problem, the loss of every variant that has a time there, by text.
+  // For each problem: the loss of every variant that has a time there, by the variant's text.
   std::vector<std::map<std::string, float>> measured;
 
-  // The patterns of a ranking, which ends where it leaves the choice to the ladder.
+  // The patterns of a ranking that come before the ladder. Behind the ladder, a ranking has no
+  // effect.
   std::span<const std::size_t> before_ladder(std::span<const std::size_t> ranking) const {
     const auto ladder = std::ranges::find(ranking, table.place_of_ladder());
     return {ranking.begin(), ladder};
   }
 };
 
-// Reads the problems that have at least two timed variants. Of the methods of a problem, one
-// counts, as for tuned rows. A variant that failed on the GPU at any problem is left out, and so is
-// the pattern that it is there.
-// not_found, with what to do, if fewer than three problems are left.
+// Reads the problems that have at least two timed variants. If a problem was timed by several
+// methods, only one of them counts, as for tuned rows. If a variant failed on the GPU at any
+// problem, the variant is left out, and so is every pattern that stands for it at a problem where
+// it has a result. If fewer than three problems are left: not_found, with a message that says what
+// to do.
 Result<FitData> read_fit_data(const Operator& op, const GpuRecord& gpu,
                               const MeasuredRows& measured);
 

@@ -17,7 +17,8 @@ Result<Problem> decode_problem_text(const Operator& op, const std::string& text)
   return bind_problem(op, words);
 }
 
-// For each list of MeasuredRows, where its entries went in the measurements; kNoPlace: left out.
+// For each list of MeasuredRows: the indices of its entries in the measurements; kNoPlace if an
+// entry is left out.
 struct Places {
   std::vector<std::uint32_t> problems, variants;
 };

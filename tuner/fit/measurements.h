@@ -14,7 +14,8 @@
 namespace mgtune {
 
 struct Measurements {
-  // The result of one variant on one problem and GPU; the numbers are indices into the lists below.
+  // The result of one variant on one problem and GPU. gpu, problem and variant are indices into the
+  // lists below.
   struct Row {
     std::uint32_t gpu, problem, variant;
     Outcome outcome;
@@ -28,8 +29,9 @@ struct Measurements {
 };
 
 // Leaves out rows of other operators, rows of variants that the operator does not offer any more,
-// and rows of problems that it cannot bind. If a problem has rows of several timing methods on a
-// GPU, only the one that counts for tuned rows counts (method_rank() of the fastest time).
+// and rows of problems that the operator cannot bind. If a problem has rows of several timing
+// methods on a GPU, only the one that counts for tuned rows counts (method_rank() of the fastest
+// time).
 Measurements decode_measurements(const Operator& op, const MeasuredRows& measured);
 
 // One flag per GPU of the measurements: whether it is interchangeable with `gpu`.

@@ -20,8 +20,8 @@ struct RoundNumber {
   int exponent = 0;
 };
 
-// The number in [low, high) with the smallest odd multiplier; of several, the one that is nearest
-// to the geometric middle.
+// The number in [low, high) with the smallest odd multiplier. If there are several, the one that is
+// nearest to the geometric middle.
 RoundNumber round_number(double low, double high, bool whole) {
   const double middle = std::sqrt(std::max(low, 1e-9) * high);
   for (std::int64_t multiplier = 1; multiplier <= kMaxMultiplier; multiplier += 2) {
@@ -63,9 +63,9 @@ ProblemFeatures::ProblemFeatures(const Operator& op, std::span<const Problem> pr
   add("bytes", "device.bandwidth");
   std::vector<const Dim*> dims;
   for (const Dim& dim : op.dims) {
-    if (!dim.fallback) dims.push_back(&dim);  // a stride is its default nearly everywhere
+    if (!dim.fallback) dims.push_back(&dim);  // strides nearly always have their default
   }
-  std::string work;  // the product of what a launch chooses
+  std::string work;  // the product of all dims that are not static
   for (const Dim* dim : dims) {
     if (dim->kind == DimKind::fixed) continue;
     add(dim->name, "device.sm_count");
@@ -79,7 +79,7 @@ ProblemFeatures::ProblemFeatures(const Operator& op, std::span<const Problem> pr
   }
   for (const Dim* dim : dims) {
     if (dim->kind != DimKind::fixed) continue;
-    // The bytes of a row serve other dtypes too.
+    // A limit on the bytes of a row also holds for other dtypes.
     if (!op.dtypes.empty())
       add(fmt::format("{} * sizeof({})", dim->name, op.dtypes.front().name), "");
     add(dim->name, "");

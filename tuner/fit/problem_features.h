@@ -1,5 +1,6 @@
-// ProblemFeatures: what the conditions of rules compare: figures of a problem, alone or in relation
-// to figures of the GPU. Immutable; any number of threads may read one.
+// ProblemFeatures: the quantities that the conditions of rules compare, for example the bytes of a
+// problem, alone or relative to a property of the GPU. Immutable; any number of threads may read
+// one.
 
 #pragma once
 
@@ -17,15 +18,17 @@ namespace mgtune {
 
 class ProblemFeatures {
  public:
-  // Of these problems on this GPU. A feature that is equal at all problems is left out.
+  // The features of these problems on this GPU. A feature that is equal at all problems is left
+  // out.
   ProblemFeatures(const Operator& op, std::span<const Problem> problems, const GpuRecord& gpu);
 
   std::size_t count() const { return features_.size(); }
-  // The values of a feature at the problems. Features that say more about other GPUs come first.
+  // The values of a feature at the problems. Features that probably hold on other GPUs too come
+  // first.
   const std::vector<double>& values(std::size_t feature) const { return features_[feature].values; }
 
-  // A condition that is true for values up to `low` and false for those from `high` on: "bytes <=
-  // 2 * device.l2_bytes". The threshold is the roundest number between them.
+  // A condition that is true for values up to `low` and false for those from `high` on: "bytes <= 2
+  // * device.l2_bytes". The threshold is the roundest number between `low` and `high`.
   std::string condition(std::size_t feature, double low, double high) const;
 
   // Whether the condition, as rules evaluate it, is true at each problem.

@@ -5,7 +5,7 @@
 namespace mgtune {
 namespace {
 
-constexpr double kSmallestFitGain = 1e-6;  // of the mean cost: less is rounding
+constexpr double kSmallestFitGain = 1e-6;  // of the mean cost; a smaller gain is rounding
 constexpr std::size_t kMaxExchanges = 50;
 
 class Exchange {
@@ -34,8 +34,9 @@ class Exchange {
     return costs_[problem * table_.variants + variant];
   }
 
-  // Of each problem: the cost of the best chosen variant, of the second best, and which is the
-  // best. The ladder counts among them; no chosen variant is the best where it is.
+  // For each problem: the cost of the best chosen variant, the cost of the second best, and which
+  // variant is the best. The ladder counts as chosen too. Where the ladder is the best, nearest_ is
+  // the number of chosen variants.
   void rank() {
     const std::size_t count = problems_.size();
     best_.assign(count, 0);
@@ -85,14 +86,14 @@ class Exchange {
     std::size_t out = count, in = 0;
     std::vector<double> gains(count);
     for (std::size_t v = 0; v < table_.variants; ++v) {
-      double common = 0;  // the gain of adding v
+      double common = 0;  // the gain of adding v, if nothing is removed
       std::ranges::fill(gains, 0);
       for (std::size_t p = 0; p < problems_.size(); ++p) {
         const double here = cost(p, v);
         const double added = std::max(best_[p] - here, 0.0);
         common += added;
         if (nearest_[p] == count) continue;
-        // If the nearest one goes, the problem falls back on the second best or on v.
+        // If the best chosen variant is removed, the problem uses the second best variant or v.
         gains[nearest_[p]] += best_[p] - std::min(second_[p], here) - added;
       }
       for (std::size_t i = 0; i < count; ++i) {
@@ -112,7 +113,7 @@ class Exchange {
   std::vector<double> costs_;  // problem by problem
   std::vector<std::size_t> chosen_;
   std::vector<double> best_, second_;
-  std::vector<std::size_t> nearest_;  // places in chosen_
+  std::vector<std::size_t> nearest_;  // indices into chosen_
   double smallest_gain_ = 0;
 };
 

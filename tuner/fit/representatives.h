@@ -1,5 +1,5 @@
-// Chooses the few variants that rules may name: those with which, if every problem could have the
-// best of them, all problems together would lose least. A pure function.
+// Chooses the few variants that rules may name. If every problem could use the best of them, the
+// total loss over all problems would be the smallest. A pure function.
 
 #pragma once
 
@@ -11,10 +11,11 @@
 
 namespace mgtune {
 
-// At most `count` variants for these problems, ascending; fewer if one more would gain nothing.
-// They are chosen one by one, and then exchanged as long as an exchange lowers the total cost
-// (k-median). The default ladder serves the problems that a variant cannot, and those where it
-// is faster. Equal costs: the variant with the lower number.
+// Returns at most `count` variants for these problems, in ascending order; fewer if another one
+// would gain nothing. They are chosen one by one, and then exchanged as long as an exchange lowers
+// the total cost (k-median). The default ladder serves the problems that a variant cannot, and the
+// problems where the ladder is faster. If costs are equal, the variant with the lower number is
+// chosen.
 std::vector<std::size_t> choose_representatives(const LossTable& table,
                                                 std::span<const std::size_t> problems,
                                                 std::size_t count);

@@ -15,7 +15,8 @@ constexpr int kMaxDepth = 20;
 // in which they are likely to hold on other GPUs.
 constexpr double kConvincing = 1.02;
 
-// Values that differ by less than this are not told apart: the threshold would be an accident.
+// A split must not separate values that differ by a smaller factor: the threshold would be
+// arbitrary.
 constexpr double kSmallestStep = 1.01;
 
 // The smallest saving of the cost of one problem.
@@ -75,9 +76,9 @@ const RuleTree::Node& RuleTree::leaf_of(std::size_t problem) const {
   return *node;
 }
 
-// The first two variants are the pair that costs least at the problems; each further one costs
-// least at the problems that no earlier one serves, and in case that the earlier ones fail, at all
-// of them.
+// The first variant is the first of the pair that costs least at the problems. Each further variant
+// costs least at the problems that no earlier one serves. The other problems count too, but only
+// with the weight kIfOthersFail, in case the earlier variants fail.
 void RuleTree::make_leaf(Node& node) const {
   constexpr double kIfOthersFail = 0.01;
   std::vector<bool> is_served(node.problems.size(), false);
@@ -110,7 +111,7 @@ void RuleTree::make_leaf(Node& node) const {
   }
 }
 
-// Places of representatives. Of equal pairs, the one with the lower numbers.
+// Indices of representatives. If pairs cost the same, the pair with the lower indices.
 RuleTree::Pair RuleTree::best_pair(const Node& node) const {
   const std::size_t width = representatives_.size(), pairs = width * width;
   std::vector<double> totals(pairs, 0);

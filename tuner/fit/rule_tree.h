@@ -1,5 +1,5 @@
 // RuleTree: a decision tree over features of problems whose leaves rank representative variants. It
-// grows leaf by leaf, so trees of every size come from one growth. One thread.
+// grows leaf by leaf, so growing it once gives a tree of every size. One thread.
 
 #pragma once
 
@@ -17,9 +17,9 @@ class RuleTree {
  public:
   struct Node {
     std::string condition;              // "": a leaf
-    std::vector<bool> holds;            // of a condition, at every problem of the table
-    std::size_t yes = 0, no = 0;        // places in nodes()
-    std::vector<std::size_t> problems;  // that it was fitted to
+    std::vector<bool> holds;            // whether the condition is true, per problem of the table
+    std::size_t yes = 0, no = 0;        // indices into nodes()
+    std::vector<std::size_t> problems;  // that the node was fitted to
     std::vector<std::size_t> ranking;   // of a leaf: two to four variants or the ladder, best first
     int depth = 0;
   };
@@ -29,7 +29,7 @@ class RuleTree {
   RuleTree(const LossTable& table, const ProblemFeatures& features,
            std::vector<std::size_t> representatives, std::vector<std::size_t> problems);
 
-  // Splits the leaf whose best split saves most. False if no split saves anything.
+  // Splits the leaf whose best split saves the most cost. False if no split saves anything.
   bool split();
 
   std::size_t leaves() const { return (nodes_.size() + 1) / 2; }
@@ -47,8 +47,8 @@ class RuleTree {
     return costs_[problem * representatives_.size() + representative];
   }
   struct Pair {
-    std::size_t first;  // a place of a representative
-    double cost;        // of the problems, with the best second one
+    std::size_t first;  // an index into representatives_
+    double cost;        // at the problems, with the best second one
   };
   Pair best_pair(const Node& node) const;
   void make_leaf(Node& node) const;
@@ -59,11 +59,11 @@ class RuleTree {
   std::vector<std::size_t> representatives_;
   std::vector<double>
       costs_;  // of all problems of the table, with each representative ranked first
-  // Likewise with each pair of them ranked first and second: pair_costs_[(p * n + first) * n +
-  // second].
+  // The same with each pair of representatives ranked first and second: pair_costs_[(p * n + first)
+  // * n + second].
   std::vector<double> pair_costs_;
   std::vector<Node> nodes_;
-  std::vector<std::optional<Split>> splits_;  // the best one of each node; nullopt: none, or done
+  std::vector<std::optional<Split>> splits_;  // the best one of each node; nullopt: none, or made
 };
 
 }  // namespace mgtune

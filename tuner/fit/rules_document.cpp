@@ -9,7 +9,7 @@
 namespace mgtune {
 namespace {
 
-// In steps of 0.01 %, so that rounding differs on no machine.
+// In steps of 0.01 %, so that rounding gives the same text on every machine.
 Json rounded(double loss) { return std::round(loss * 1e4) / 1e4; }
 
 Json loss_json(const LossSummary& loss) {

@@ -11,7 +11,7 @@
 
 namespace mgtune {
 
-// `left_out` has the loss of each problem if a fit does not know it.
+// `left_out` has the loss of each problem under rules that were fitted without this problem.
 std::string rules_document(const FitData& data, const RuleTree& tree,
                            const std::vector<double>& left_out, const FittedRules& summary,
                            const std::string& command, const std::string& commit);

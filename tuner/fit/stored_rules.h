@@ -1,5 +1,5 @@
-// The rules that `mgtune show rules` prints: those beside a database, and the installed ones. No
-// state.
+// Finds the rules that `mgtune show rules` prints: the rules beside a database, and the installed
+// rules. No state.
 
 #pragma once
 
@@ -18,8 +18,8 @@ struct StoredRules {
   std::vector<std::string> notes;  // files that cannot be used
 };
 
-// Those of the filter's kernel and GPU. A database that is named has only the rules beside it.
-// not_found, with the command that makes rules, if there are none.
+// The rules of the filter's kernel and GPU. If the user names a database, only the rules beside it
+// count. If there are none: not_found, with the command that makes rules.
 Result<StoredRules> stored_rules(const std::string& database, const ResultFilter& filter,
                                  Catalog& catalog);
 

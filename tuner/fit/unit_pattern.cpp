@@ -10,7 +10,7 @@
 namespace mgtune {
 namespace {
 
-// "hidden / VEC / 4", "2 * hidden / VEC"; a unit that is no mere product gets parentheses.
+// "hidden / VEC / 4", "2 * hidden / VEC"; a unit that is not just a product gets parentheses.
 std::string scaled_text(const std::string& unit, int exponent) {
   const bool is_simple = unit.find_first_of("?<>=!&|+-") == std::string::npos;
   const std::string inner = is_simple ? unit : "(" + unit + ")";
@@ -20,7 +20,8 @@ std::string scaled_text(const std::string& unit, int exponent) {
                       : fmt::format("{} * {}", factor, inner);
 }
 
-// The exponent e with value ~ unit * 2^e, if one gives exactly this value of the list.
+// The expression unit * 2^e with the exponent e that fits best. nullopt if the value of the list
+// that is nearest to it is not `value`.
 std::optional<Expression> in_units(const Design& design, const Unit& unit, std::int64_t value,
                                    const Slots& slots) {
   constexpr int kLargestExponent = 30;

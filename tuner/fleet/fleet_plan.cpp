@@ -104,7 +104,8 @@ Result<std::int64_t> slurm_seconds(const std::string& time) {
     if (colon == std::string_view::npos) break;
     rest = rest.substr(colon + 1);
   }
-  // With days the first part is hours; alone it is minutes; of two it is minutes, of three hours.
+  // After days, the first part is hours. Without days, it is hours if there are three parts,
+  // otherwise minutes.
   const bool begins_with_hours = dash != std::string::npos || parts.size() == 3;
   std::int64_t unit = begins_with_hours ? 3600 : 60;
   std::int64_t seconds = days * 24 * 3600;

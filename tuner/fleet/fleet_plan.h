@@ -1,15 +1,15 @@
-// FleetPlan: which sweeps a cluster runs on which types of GPU, in how many tasks. It lies as
-// fleet.json in a folder that all nodes share. Everything else in the folder is named here:
+// FleetPlan: which sweeps a cluster runs on which types of GPU, and in how many tasks. It is stored
+// as fleet.json in a folder that all nodes share. These are all files of the folder:
 //
 //   fleet.json                  the plan
-//   submit.sh, all.sbatch       what is submitted (slurm_scripts.h)
+//   submit.sh, all.sbatch       the scripts that are submitted (slurm_scripts.h)
 //   H200/tasks.sbatch           the job array of a GPU type, and H200/merge.sbatch
 //   H200/task-3.log             what a task printed
 //   H200/task-3.done, .failed   its exit code and its seconds, once it has ended by itself
 //   H200.shard-3-of-16.db       its results; nothing but this task writes to it
 //   H200.db                     the merged results of the type; fleet.db those of all types
 //
-// Plain data and pure functions, except for those that read or write the folder.
+// Plain data and pure functions, except for the functions that read or write the folder.
 
 #pragma once
 
@@ -28,8 +28,8 @@ struct FleetGpu {
   std::string name;   // as for --gpu: "H200"
   std::string slurm;  // how Slurm is asked for it: "gres=gpu:h200:1", "constraint=l4"; "" for cpu
   std::int64_t tasks = 1;
-  std::int64_t variants = 0;  // about so many, in all tasks
-  double seconds = 0;         // about so long, in all tasks together
+  std::int64_t variants = 0;  // an estimate, over all tasks together
+  double seconds = 0;         // an estimate, over all tasks together
 };
 
 struct FleetPlan {
@@ -43,7 +43,7 @@ struct FleetPlan {
 
 // Files of the plan in its folder.
 std::string fleet_file(const std::string& folder, const std::string& name);
-std::string folder_name(const FleetGpu& gpu);  // "H200"; other characters than [A-Za-z0-9._-] are -
+std::string folder_name(const FleetGpu& gpu);  // "H200"; all but [A-Za-z0-9._-] becomes -
 std::string database_of(const std::string& folder, const FleetGpu& gpu);
 std::string part_of(const std::string& folder, const FleetGpu& gpu, std::int64_t task);
 std::string task_file(const std::string& folder, const FleetGpu& gpu, std::int64_t task,

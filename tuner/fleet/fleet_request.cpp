@@ -76,7 +76,7 @@ std::vector<std::string> words_of(const SweepRequest& sweep) {
   return words;
 }
 
-// Adds the sweep to what a type of GPU has to do. Without a budget every variant is visited, so
+// Adds the sweep to the work of a type of GPU. Without a budget every variant is visited, so
 // `budget` becomes at least the number of variants of the largest space.
 Status add_work(const SweepRequest& sweep, std::int64_t cpus, Catalog& catalog,
                 const std::string& program, FleetGpu& gpu, std::vector<ShardCut>& cuts,

@@ -1,6 +1,6 @@
-// FleetRequest: what a user wants a cluster to tune, and the plan that follows from it. The plan
-// counts every space and estimates the time of its variants. The GPUs need not be in this machine:
-// their limits are those of configs/gpus.
+// FleetRequest: what a user wants a cluster to tune. plan_fleet() makes a plan from it: it counts
+// every space and estimates the time of its variants. The GPUs need not be in this machine: their
+// limits come from configs/gpus.
 
 #pragma once
 
@@ -29,7 +29,7 @@ struct FleetRequest {
 Result<FleetPlan> plan_fleet(const FleetRequest& request, Catalog& catalog);
 
 // Writes the plan and its scripts. Writing the same plan again changes nothing. invalid_argument if
-// the folder has another plan, or if its path has characters that Slurm would take for its own.
+// the folder has another plan, or if its path has characters that have a special meaning for Slurm.
 Status write_fleet(FileSystem& files, const FleetPlan& plan, const std::string& folder);
 
 }  // namespace mgtune

@@ -45,7 +45,7 @@ FleetTask read_task(FileSystem& files, const std::string& folder, const FleetGpu
   return task;
 }
 
-// The estimate of the plan for what is left, corrected by how long finished tasks took.
+// The plan's estimate for the remaining work, corrected by the time that finished tasks took.
 double seconds_left(const FleetGpuStatus& status) {
   const double of_task = status.gpu.seconds / static_cast<double>(status.gpu.tasks);
   const double variants = std::max(

@@ -1,5 +1,5 @@
-// FleetStatus: how far the tasks of a fleet are, from the files in its folder. It asks no Slurm, so
-// it works on any machine that sees the folder, also after the jobs have left the queue.
+// FleetStatus: reads from the files of a fleet's folder how far its tasks are. It does not ask
+// Slurm, so it works on any machine that sees the folder, even after the jobs have left the queue.
 
 #pragma once
 
@@ -15,7 +15,7 @@
 namespace mgtune {
 
 struct FleetTask {
-  // begun: there are results, and no end; the task runs, waits to be requeued, or was lost.
+  // begun: the task has results but has not ended: it runs, waits to be requeued, or was lost.
   enum class State : std::uint8_t { done, failed, begun, missing };
 
   std::int64_t task = 1;
@@ -29,8 +29,8 @@ struct FleetTask {
 struct FleetGpuStatus {
   FleetGpu gpu;
   std::vector<FleetTask> tasks;
-  bool is_merged = false;   // there is a merged database, younger than the results of the tasks
-  double seconds_left = 0;  // about, in all tasks together
+  bool is_merged = false;   // the merged database exists and is newer than all results of the tasks
+  double seconds_left = 0;  // an estimate, over all tasks together
 
   std::int64_t count(FleetTask::State state) const;
   std::int64_t variants() const;
@@ -38,7 +38,6 @@ struct FleetGpuStatus {
 
 std::string to_string(FleetTask::State state);
 
-// Opens one file after the other.
 Result<std::vector<FleetGpuStatus>> fleet_status(FileSystem& files, const FleetPlan& plan,
                                                  const std::string& folder);
 

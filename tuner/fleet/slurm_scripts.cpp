@@ -9,7 +9,7 @@ namespace {
 
 // Slurm sends the signal up to a minute earlier than it is asked to.
 constexpr int kWarningSeconds = 60;
-// A task that has been requeued so often makes no progress.
+// A task that has been requeued this many times makes no progress.
 constexpr int kMaxRestarts = 100;
 
 std::string command_text(const std::vector<std::string>& words) {
@@ -34,7 +34,7 @@ std::string header(const FleetPlan& plan, const FleetGpu* gpu, const std::string
   return text;
 }
 
-// The lock of the cpu device lies in the user's folder, which nodes may share.
+// The lock of the cpu device is in the user's home folder, which nodes may share.
 std::string environment(const FleetGpu& gpu) {
   if (gpu.name != "cpu") return "";
   return "export XDG_DATA_HOME=\"$folder/node-${SLURMD_NODENAME:-local}\"\n";
@@ -110,7 +110,7 @@ sweep() {{
   return {name + "/tasks.sbatch", text};
 }
 
-// The words of a sweep without those that say what to search.
+// The arguments of a sweep, without the arguments that say what to search.
 std::vector<std::string> words_of_finals(const std::vector<std::string>& words) {
   std::vector<std::string> left;
   for (std::size_t i = 0; i < words.size(); ++i) {

@@ -1,8 +1,8 @@
 // The scripts that a fleet submits to Slurm. Slurm distributes the work; nothing here does. Pure.
 //
-// A task that Slurm ends goes on where it stopped, because its sweep does: it is requeued by Slurm
-// (preemption, a node that failed), or by itself shortly before its time limit. Cancelling a job
-// ends it for good.
+// A task that Slurm ends is queued again and continues where it stopped, because its sweep does.
+// Slurm requeues it after a preemption or the failure of a node, and the task requeues itself
+// shortly before its time limit. Cancelling a job ends it for good.
 
 #pragma once
 

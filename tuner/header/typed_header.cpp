@@ -30,8 +30,8 @@ typedef struct mgr_bf16_t {
 #endif
 )";
 
-// In C++ alone: what the launches with spans compute the lengths with. The functions are those of
-// the expressions of operator files.
+// Only for C++: functions with which the launches with spans compute lengths. They are the
+// functions that the expressions of operator files may use.
 constexpr std::string_view kSpans = R"(
 #if defined(__cplusplus) && __cplusplus >= 202002L
 #ifndef MGR_TYPED_SPANS_

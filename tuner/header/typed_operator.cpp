@@ -50,7 +50,7 @@ std::string capitals(std::string text) {
   return text;
 }
 
-// A name of the operator as a name in C and C++. Names of a language, and those that the functions
+// A name of the operator as a name in C and C++. Keywords, and names that the generated functions
 // use themselves, get a "_".
 std::string c_name(const std::string& name) {
   static const std::set<std::string, std::less<>> kTaken = {
@@ -321,8 +321,8 @@ class OperatorWriter {
     return half ? "float" : c_type(scalar.dtype);
   }
 
-  // The expression in C++, over the locals `all` (dims) and `made` (options). Nothing if it has a
-  // name that only the operator file knows.
+  // The expression in C++, which uses the locals `all` (dims) and `made` (options). nullopt if the
+  // expression has a name that only the operator file knows.
   std::optional<std::string> translated(const Expression& expression,
                                         const Combination& combination) const {
     const std::string& text = expression.text();
@@ -395,7 +395,7 @@ class OperatorWriter {
     return fmt::format("{{{}}}", fmt::join(values, ", "));
   }
 
-  // The locals with which lengths are computed: defaults instead of -1.
+  // The local variables from which lengths are computed, with defaults in place of -1.
   std::optional<std::string> resolved_dims(const Combination& combination) const {
     std::string text = fmt::format("  {}_plan_options_t made = plan.options;\n", name_);
     if (has_dims()) text += fmt::format("  {}_dims_t all = dims;\n", name_);
@@ -428,7 +428,8 @@ class OperatorWriter {
           tensor.name);
     }
     if (checks.empty()) return "";
-    // Not every length depends on both.
+    // The lengths may not use both variables. A (void) avoids the compiler's warning about an
+    // unused one.
     const bool uses_all = checks.find("all.") != std::string::npos;
     return *dims + (has_dims() && !uses_all ? "  (void)all;\n" : "") +
            (checks.find("made.") == std::string::npos && dims->find("= made.") == std::string::npos

@@ -18,7 +18,7 @@ Result<WorkItem> BuildAhead::bind(const NamedProblem& request, const std::string
   return bind_request(catalog_, request, variant);
 }
 
-// A request that fails here fails again in its turn, and then somebody hears why.
+// A failure is ignored here: the request fails again in its turn, and then the failure is reported.
 void BuildAhead::look(std::int64_t id, const VariantRequest& request) {
   Result<WorkItem> item = bind(request, request.variant);
   if (!item.ok()) return;
@@ -27,7 +27,7 @@ void BuildAhead::look(std::int64_t id, const VariantRequest& request) {
   if (!build) return;
   found.build = *std::move(build);
   const std::scoped_lock lock(mutex_);
-  kept_.push_back({id, std::move(found)});  // no more than a worker has requests
+  kept_.push_back({id, std::move(found)});  // as many as a worker has requests
   if (kept_.size() > kMostRequests) kept_.pop_front();
 }
 

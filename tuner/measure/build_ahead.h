@@ -1,9 +1,9 @@
-// BuildAhead: finds the builds of requests that wait for their turn. It binds a request and reads
-// its build from the cache, on the thread that reads the requests, so that the GPU does not wait
-// for the disk and for hashes. It never compiles and uses no device: a build that the cache does
-// not have is made when the request has its turn.
+// BuildAhead: finds the builds of requests that wait for their turn. On the thread that reads the
+// requests, it binds a request and reads its build from the cache, so that the GPU does not wait
+// for the disk and for hashing. It never compiles and uses no device: if the cache does not have a
+// build, the build is made when the request has its turn.
 //
-// Two threads may use an object: one that looks ahead, and one that takes what was found.
+// Two threads may use an object: one calls look(), the other one calls bind() and take().
 
 #pragma once
 
@@ -26,7 +26,7 @@ class BuildAhead {
  public:
   explicit BuildAhead(DeviceInfo device);
 
-  // bind_request() with the catalog of this object, which the items belong to.
+  // bind_request() with the catalog of this object. The catalog owns what the items refer to.
   Result<WorkItem> bind(const NamedProblem& request, const std::string& variant);
 
   struct Found {

@@ -20,7 +20,8 @@ class CountWorker {
       : bench_(std::move(device), channel) {}
 
   Status handle(const CountRequest& request, WorkReply& reply) {
-    // The counter is opened first because it may be refused: a check takes seconds.
+    // Opens the counter first: the machine may refuse it, and the check before would have cost
+    // seconds.
     MGTUNE_TRY(open_counter());
     MGTUNE_ASSIGN(const std::unique_ptr<LoadedVariant> variant, bench_.prepare(request, reply));
     if (variant == nullptr) return {};
@@ -40,7 +41,7 @@ class CountWorker {
       return environment_error("the cpu device has no hardware counters");
     }
     MGTUNE_TRY(cuda_driver().status());
-    MGTUNE_TRY(device.synchronize(nullptr));  // makes its context current here
+    MGTUNE_TRY(device.synchronize(nullptr));  // makes its context current on this thread
     CUcontext context = nullptr;
     MGTUNE_TRY(cuda_driver()->status(cuda_driver()->cuCtxGetCurrent(&context),
                                      "asking for the GPU's context"));
@@ -50,7 +51,7 @@ class CountWorker {
   }
 
   VariantBench bench_;
-  std::unique_ptr<RangeCounter> counter_;  // counts in the device's context: destroyed before it
+  std::unique_ptr<RangeCounter> counter_;  // must be destroyed before the device
 };
 
 }  // namespace

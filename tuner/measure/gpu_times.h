@@ -1,11 +1,11 @@
 // GpuTimes: where the wall time of each GPU of a sweep went. At each moment a GPU is in exactly one
-// phase: it is at work, or it is idle for a cause. So the phases of a GPU add up to the wall time,
-// to the nanosecond.
+// phase: it is at work, or it is idle for one reason. So the times of a GPU's phases add up exactly
+// to the wall time.
 //
-// The measure pool says when a GPU begins and ends a request. How a request divides into loading,
-// checking and measuring comes with the reply of the worker. The thread that drives the sweep says
-// why GPUs are idle: what it does, or what it waits for. Each change costs a reading of the clock.
-// One thread; callers pass the time, so tests choose it.
+// The measure pool says when a GPU begins and ends a request. The reply of the worker says how much
+// time loading, checking and measuring took. The thread that drives the sweep says why GPUs are
+// idle: what it does, or what it waits for. Each change reads the clock once. One thread. Callers
+// may pass the time, so that tests can choose it.
 
 #pragma once
 
@@ -25,19 +25,19 @@ enum class GpuPhase : std::uint8_t {
   measure,   // launches are timed
   final,     // finals, with the energies of the finalists
   ceilings,  // of the GPU
-  unload,    // the rest of what a worker does for a variant: it unloads builds, writes its reply
+  unload,    // the rest of a worker's work for a variant: unloading builds, writing its reply
   start,     // a worker starts and checks the GPU
-  failed,    // a variant crashed, hung or failed, and all that its tries cost
+  failed,    // all tries of a variant that crashed, hung or failed
   handover,  // a worker waits for its next request, or its reply waits for the sweep
   // Idle, because ...
   wait_compile,   // no build is ready
-  wait_default,   // the default has its result before any other variant
+  wait_default,   // the default must have its result before any other variant
   wait_decision,  // another GPU measures a ceiling or holds a final
-  wait_alone,     // a variant that ended its worker runs with nothing else beside it
+  wait_alone,     // a variant that ended its worker runs again, alone
   wait_last,      // other GPUs measure the last variants of a problem
   store,          // the sweep writes to the database
   search,         // the search looks for the next variant
-  loop,           // the sweep does anything else, for example it reads what is known
+  loop,           // the sweep does anything else, for example it reads stored results
 };
 inline constexpr std::size_t kGpuPhases = static_cast<std::size_t>(GpuPhase::loop) + 1;
 
@@ -52,8 +52,8 @@ class GpuTimes {
   explicit GpuTimes(std::size_t gpus, Clock::time_point now = Clock::now());
 
   void begin(std::size_t gpu, Clock::time_point now = Clock::now());
-  // `parts` are what is known about the time since begin(); what they leave is of the phase `rest`.
-  // If they are longer than that time, the last ones are cut.
+  // `parts` divides the time since begin() into phases; the remaining time belongs to the phase
+  // `rest`. If the parts are longer than the time since begin(), the last ones are cut.
   struct Part {
     GpuPhase phase;
     Clock::duration time;
@@ -61,10 +61,10 @@ class GpuTimes {
   void end(std::size_t gpu, const std::vector<Part>& parts, GpuPhase rest,
            Clock::time_point now = Clock::now());
 
-  // From now on idle GPUs are idle because of this. Returns the cause before.
+  // From now on `cause` is the reason why idle GPUs are idle. Returns the previous cause.
   GpuPhase set_cause(GpuPhase cause, Clock::time_point now = Clock::now());
 
-  // Until now. A GPU that is at work counts as measuring.
+  // The times until now. If the GPU is at work now, the time since it began counts as measuring.
   Times of(std::size_t gpu, Clock::time_point now = Clock::now()) const;
   std::size_t gpus() const { return gpus_.size(); }
   Clock::duration wall(Clock::time_point now = Clock::now()) const { return now - start_; }
@@ -72,7 +72,7 @@ class GpuTimes {
  private:
   struct Gpu {
     Times times{};
-    Clock::time_point since;  // which `times` do not cover yet
+    Clock::time_point since;  // the start of the time that `times` does not cover yet
     bool is_busy = false;
   };
 
@@ -81,7 +81,7 @@ class GpuTimes {
   GpuPhase cause_ = GpuPhase::loop;
 };
 
-// IdleCause: sets the cause while it lives.
+// IdleCause: sets the cause as long as the object exists.
 class IdleCause {
  public:
   IdleCause(GpuTimes& times, GpuPhase cause) : times_(times), before_(times.set_cause(cause)) {}

@@ -13,7 +13,7 @@ namespace mgtune {
 namespace {
 
 constexpr std::uint32_t kThreads = 256;
-constexpr std::uint32_t kBlocks = 4096;  // many for each SM of any GPU
+constexpr std::uint32_t kBlocks = 4096;  // enough for every SM of any GPU
 constexpr std::uint32_t kCount = kThreads * kBlocks;
 constexpr std::uint32_t kSeed = 0x6d67746e;
 

@@ -1,6 +1,7 @@
-// Whether a GPU works: it allocates memory, runs a small kernel on all of its SMs, and every
-// element of the result is right. A GPU that a kernel has harmed may still open like any other. If
-// the GPU hangs, so does this check: the parent has a deadline for a worker's start. One thread.
+// Checks whether a GPU works: it must allocate memory, run a small kernel on all of its SMs, and
+// return a result in which every element is right. A GPU that a kernel has harmed may still open as
+// usual. If the GPU hangs, so does this check: the parent has a deadline for a worker's start. One
+// thread.
 
 #pragma once
 
@@ -10,8 +11,8 @@
 
 namespace mgtune {
 
-// environment, with the GPU's name, if it does not work. The builder's failure if the kernel cannot
-// be built, which says nothing about the GPU. The cpu device always works.
+// environment, with the GPU's name, if the GPU does not work. If the kernel cannot be built, the
+// result is the builder's failure, which says nothing about the GPU. The cpu device always works.
 Status check_health(Device& device, Builder& builder);
 
 }  // namespace mgtune

@@ -11,7 +11,8 @@
 namespace mgtune {
 namespace {
 
-// What waits at a worker, beside the one measurement that always may, is over within this time.
+// One measurement may always wait at a worker. More may wait only if they take at most this time
+// together.
 constexpr double kSecondsAhead = 0.02;
 
 GpuPhase phase_of(const WorkRequest& request) {
@@ -24,7 +25,7 @@ const NamedProblem* measured_by(const WorkRequest& request) {
   return std::get_if<MeasureRequest>(&request.work);
 }
 
-// The variant ended every worker, the last two of them with nothing else at work.
+// The reply for a variant that ended every worker, the last two while the sweep ran nothing else.
 WorkReply crashed_alone(const WorkReply& killed) {
   WorkReply reply;
   reply.id = killed.id;
@@ -63,14 +64,14 @@ bool MeasurePool::needs_silence() const {
          });
 }
 
-// The first GPU that is used also gets what is for others if there are no others any more.
+// Requests with Place::not_first go to the first GPU that is used only if there is no other one.
 bool MeasurePool::admits(const Seat& seat, Place place) const {
   if (!seat.is_used || place == Place::any) return seat.is_used;
   const auto first = std::ranges::find_if(seats_, &Seat::is_used);
   return &seat != &*first || std::ranges::count_if(seats_, &Seat::is_used) == 1;
 }
 
-// How many requests may wait at the worker besides the one that is at work.
+// How many requests may wait at the worker, in addition to the one that it works on.
 std::size_t MeasurePool::most_next(const Seat& seat, std::size_t left) const {
   std::size_t most = kMostRequests - 1;
   if (!seat.last_seconds) return 1;
@@ -82,8 +83,8 @@ std::size_t MeasurePool::most_next(const Seat& seat, std::size_t left) const {
   return std::max<std::size_t>(most, 1);
 }
 
-// Requests wait at a worker only for those of the same problem: the next problem may find an idle
-// worker earlier, and costs this one a new checker.
+// A request may wait only at a worker that works on the same problem. A request of the next problem
+// may find an idle worker earlier, and would cost this worker a new checker.
 std::optional<std::size_t> MeasurePool::place_for(const NamedProblem* measured, bool is_alone,
                                                   Place place, std::size_t left) const {
   std::optional<std::size_t> best;
@@ -114,7 +115,7 @@ void MeasurePool::start() {
 void MeasurePool::submit(WorkRequest request, Place place, std::chrono::milliseconds extra_time) {
   waiting_.push_back({.request = std::move(request), .extra_time = extra_time, .place = place});
   feed();
-  start();  // those that have their first request later
+  start();  // the workers that get their first request later
 }
 
 void MeasurePool::feed(bool is_silent) {
@@ -140,7 +141,7 @@ void MeasurePool::feed(bool is_silent) {
   }
 }
 
-// Tells the times that the first job of the seat begins.
+// Tells times_ that the first job of the seat begins.
 void MeasurePool::note_begin(Seat& seat, GpuTimes::Clock::time_point now) {
   seat.since = now;
   seat.had_child = seat.worker.has_child() && seat.has_served;
@@ -148,9 +149,9 @@ void MeasurePool::note_begin(Seat& seat, GpuTimes::Clock::time_point now) {
   times_.begin(static_cast<std::size_t>(&seat - seats_.data()), now);
 }
 
-// Tells the times that the first job of the seat is over, and returns since when. Without a reply
-// the request was lost. A worker that has another request has begun it when it had replied, and not
-// when this process had time to read the reply.
+// Tells times_ that the first job of the seat is over, and returns when it ended. If there is no
+// reply, the request was lost. A worker that has another request began it right after its reply,
+// and not when this process read the reply.
 GpuTimes::Clock::time_point MeasurePool::note_end(const Seat& seat, const WorkReply* reply) {
   const auto place = static_cast<std::size_t>(&seat - seats_.data());
   std::vector<GpuTimes::Part> parts;
@@ -180,7 +181,7 @@ GpuTimes::Clock::time_point MeasurePool::note_end(const Seat& seat, const WorkRe
   return end;
 }
 
-// False if the sweep cannot go on without this GPU.
+// Stops using this GPU. False if the sweep cannot continue without it.
 bool MeasurePool::leave_alone(Seat& seat, const Status& why) {
   const auto used = std::ranges::count_if(seats_, [](const Seat& other) { return other.is_used; });
   if (why.code() != StatusCode::environment || used < 2) return false;

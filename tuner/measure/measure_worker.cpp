@@ -56,7 +56,8 @@ class MeasureWorker {
     TurnBudget budget = TurnBudget::of_final(request.settle_seconds);
     budget.buffer_sets = launches.buffer_sets;
     if (bench_.device().info().kind == DeviceKind::cpu) {
-      // Times of the cpu device say nothing about a GPU: a short run shows that the code works.
+      // Times of the cpu device say nothing about a GPU, so a short run, which shows that the code
+      // works, is enough.
       budget.min_rounds = 3;
       budget.max_seconds = 0.1;
     }
@@ -92,14 +93,14 @@ class MeasureWorker {
     return check_health(bench_.device(), bench_.builder());
   }
 
-  // On another thread, while the request before is at work.
+  // Called on another thread, while the previous request is in progress.
   void look_ahead(const WorkRequest& request) {
     const auto* measure = std::get_if<MeasureRequest>(&request.work);
     if (measure != nullptr) bench_.look_ahead(request.id, *measure);
   }
 
-  // Unloading a build takes a GPU's driver some tenths of a millisecond, in which the parent can
-  // use the reply and send the next request.
+  // The driver needs some tenths of a millisecond to unload a build. Meanwhile the parent can use
+  // the reply and send the next request.
   void tidy_up() { measured_.reset(); }
 
  private:

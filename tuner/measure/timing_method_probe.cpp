@@ -10,7 +10,7 @@
 namespace mgtune {
 namespace {
 
-// Loading CUPTI takes 0.1 s; from a cold network file system some seconds.
+// Loading CUPTI takes 0.1 s, but some seconds from a network file system whose cache is cold.
 constexpr std::chrono::seconds kProbeDeadline{20};
 
 TimingMethod without_cupti(const std::string& why) {

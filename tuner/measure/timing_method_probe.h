@@ -1,5 +1,5 @@
-// Which method times GPUs on this machine. A process of its own finds this out, because CUPTI
-// watches every process that has opened it, and it must not watch the one that drives a sweep.
+// Finds out which method can time GPUs on this machine. A separate process does this, because CUPTI
+// watches every process that has opened it, and it must not watch the process that drives a sweep.
 
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace mgtune {
 
-// default_gpu_method() as a child process `program worker method` finds it. If the child crashes,
+// Runs default_gpu_method() in the child process `program worker method`. If the child crashes,
 // hangs for 20 s or sends a malformed answer, the method is CUDA events, and the reason says so.
 // environment if no child can be started.
 Result<TimingMethod> probe_timing_method(const std::string& program);

@@ -52,7 +52,8 @@ Result<Build> VariantBench::build(const NamedProblem& request, const std::string
                                   WorkItem& item, BuildRecord& record) {
   MGTUNE_ASSIGN(item, ahead_.bind(request, text));
   Result<Build> build = build_item(builder_, item, device_->info(), record);
-  // A compile worker has made this build before. If it cannot be made here, we ask why.
+  // A compile worker has made this build before. If it cannot be made here, we check whether the
+  // compiler still works.
   if (build.status().code() == StatusCode::compile_failed) {
     MGTUNE_TRY(builder_.check_compiler(device_->info().arch));
   }
@@ -107,7 +108,8 @@ Result<std::vector<std::unique_ptr<LoadedVariant>>> VariantBench::load_all(
 
 Result<VariantBench::Launches> VariantBench::launches(
     std::span<const LoadedVariant* const> variants, bool turns_through_sets) {
-  // Planned once per problem: later the allocated sets would no longer count as free memory.
+  // The rotation is planned once per problem: later, the memory of the allocated sets would be
+  // missing from the free memory.
   if (!timed_) {
     MGTUNE_ASSIGN(const BufferRotation rotation,
                   plan_buffer_rotation(*device_, checker_->set_bytes()));

@@ -1,7 +1,7 @@
 // VariantBench: a worker's device, and the steps that measuring and counting have in common. It
 // builds, loads and checks the variant of a request, and launches it on rotating buffers. It keeps
 // the families, the builds and the checker of the last problem for the next request. One thread,
-// but look_ahead() may be called by another one.
+// but another thread may call look_ahead().
 
 #pragma once
 
@@ -37,7 +37,7 @@ class VariantBench {
   void look_ahead(std::int64_t id, const VariantRequest& request) { ahead_.look(id, request); }
 
   // The request's variant after its check; the results are written to the reply. Null if the check
-  // failed: then the reply is complete.
+  // failed; the reply is then complete.
   Result<std::unique_ptr<LoadedVariant>> prepare(const VariantRequest& request, WorkReply& reply);
 
   // Loads all variants of a request with this id. They have passed their checks before, so their
@@ -52,8 +52,8 @@ class VariantBench {
     std::string note;  // "", or why the sets do not fill the L2 cache three times
   };
   // The launches of `variants`, which the last call of prepare() or load_all() returned. They are
-  // valid until one of these is called again, and as long as the variants live. The launches use
-  // several sets of buffers in turn, so many that the data is not in the L2 cache. If
+  // valid until one of these functions is called again, and only as long as the variants exist. The
+  // launches rotate through enough sets of buffers that their data is not in the L2 cache. If
   // `turns_through_sets` is false, they use one set. The argument must be the same in all calls for
   // one problem.
   Result<Launches> launches(std::span<const LoadedVariant* const> variants,
@@ -78,7 +78,7 @@ class VariantBench {
   Builder builder_;
   NamedProblem checked_problem_;  // the problem of checker_
   Status checker_failure_;
-  std::unique_ptr<Checker> checker_;   // declared after everything that it uses
+  std::unique_ptr<Checker> checker_;   // declared after all members that it uses
   std::optional<TimedBuffers> timed_;  // for the checker's problem
 };
 

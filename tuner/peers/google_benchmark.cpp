@@ -1,10 +1,10 @@
 // What Google Benchmark writes with --benchmark_format=json: {"context": {...}, "benchmarks":
 // [{"name", "run_name", "run_type", "aggregate_name", "real_time", "time_unit"}]}.
 //
-// The name says what was timed (benchmark_name.h). The time is "real_time", which is the time that
-// the program measured itself if it uses manual time, as programs that launch kernels should. Of
-// several repetitions it is the median. The context may have "gpu", "driver", "cuda" and
-// "framework", which AddCustomContext() puts there.
+// The name says what was timed (benchmark_name.h). The time is "real_time". If the program uses
+// manual time, as programs that launch kernels should, this is the time that the program measured
+// itself. If there are several repetitions, it is their median. The context may have "gpu",
+// "driver", "cuda" and "framework", which AddCustomContext() puts there.
 
 #include <algorithm>
 #include <map>
@@ -28,7 +28,7 @@ struct Repetitions {
 Result<double> google_time(const JsonCursor& row) {
   const std::optional<JsonCursor> time = row.find("real_time");
   if (!time) return row.error("there is no \"real_time\"");
-  std::string unit = "ns";  // what Google Benchmark takes if nothing is said
+  std::string unit = "ns";  // Google Benchmark's default
   MGTUNE_TRY(row.read("time_unit", unit));
   MGTUNE_ASSIGN(const double value, time->number());
   if (nanoseconds(1, unit) == 0) return row.at("time_unit").unexpected("ns, us, ms or s");

@@ -3,9 +3,9 @@
 // }], "is_skipped"}]}]}.
 //
 // The name of a benchmark says the implementation and the operator (benchmark_name.h), and its axes
-// are the values of the problem. The time is the one of cold runs, which begin with a flushed L2
-// cache: the median if nvbench wrote it, otherwise the mean. Batches stand in for it if there are
-// no cold runs.
+// are the values of the problem. The time is that of cold runs, which begin with a flushed L2
+// cache: the median if nvbench wrote it, otherwise the mean. If there are no cold runs, the time of
+// batches is used.
 
 #include <fmt/format.h>
 
@@ -19,7 +19,8 @@
 namespace mgtune {
 namespace {
 
-// The value of a summary. nvbench writes numbers as texts, because JSON lacks some of them.
+// The value of a summary. nvbench writes numbers as strings, because JSON cannot represent all of
+// them.
 Result<std::optional<double>> summary_value(const std::vector<JsonCursor>& summaries,
                                             std::string_view tag) {
   for (const JsonCursor& summary : summaries) {

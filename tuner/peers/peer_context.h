@@ -11,10 +11,11 @@
 
 namespace mgtune {
 
-// The members gpu, driver, cuda, framework and date of an object, as far as it has them.
+// Reads the members gpu, driver, cuda, framework and date of an object, if it has them.
 Status read_context(const JsonCursor& context, PeerRecord& out);
 
-// The member `key`, which is a time, in UTC. `out` stays as it is if there is none.
+// Reads the member `key`, which is a time, and converts it to UTC. If there is no such member,
+// `out` does not change.
 Status read_utc(const JsonCursor& object, std::string_view key, std::string& out);
 
 }  // namespace mgtune

@@ -14,12 +14,12 @@ namespace mgtune {
 
 struct PeerForm {
   std::string_view name;   // for messages: "nvbench"
-  std::string_view signs;  // by which people recognise it: "\"devices\" and \"benchmarks\""
+  std::string_view signs;  // how people recognise it: "\"devices\" and \"benchmarks\""
   bool (*recognizes)(const JsonCursor& root);
   Status (*read)(const JsonCursor& root, PeerReader& reader);
 };
 
-// In the order in which they are asked.
+// In the order in which they are tried.
 std::span<const PeerForm> peer_forms();
 
 bool is_peers_document(const JsonCursor& root);

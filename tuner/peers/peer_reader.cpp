@@ -18,14 +18,15 @@ namespace mgtune {
 namespace {
 
 constexpr std::size_t kLongestWord = 200;
-constexpr double kLongestNs = 1e15;  // 11 days: more is a mistake of the unit
+constexpr double kLongestNs = 1e15;  // 11 days; a longer time has a wrong unit
 
 std::string lower_case(std::string word) {
   std::ranges::transform(word, word.begin(), [](unsigned char c) { return std::tolower(c); });
   return word;
 }
 
-// Our word for a dtype: "bf16" for "bfloat16". The word itself if no program calls a dtype so.
+// Our word for a dtype: "bf16" for "bfloat16". The word itself if it is not another name of a
+// dtype.
 std::string dtype_word(const std::string& word) {
   static const std::map<std::string, std::string> kWords = {
       {"bfloat16", "bf16"},       {"__nv_bfloat16", "bf16"}, {"half", "f16"},
@@ -112,7 +113,7 @@ std::string identity_of(const PeerView& view) {
   return key;
 }
 
-// The run in the middle, with the samples of all. It has the date of the newest one.
+// The run with the median time. It gets the samples of all runs and the date of the newest one.
 PeerView middle_of(std::vector<PeerView> runs) {
   std::ranges::sort(runs, {}, [](const PeerView& view) { return view.peer.median_ns; });
   PeerView middle = runs[(runs.size() - 1) / 2];

@@ -1,6 +1,6 @@
-// PeerReader: collects the times of other implementations (peers) that files have. It adds what the
-// user said about the files, checks each time and its problem, and gives the problem its canonical
-// text. Each form of file is read by a file of its own in this folder; README.md describes them.
+// PeerReader: collects the times of other implementations (peers) from files. It adds what the user
+// said about the files, checks each time and its problem, and gives the problem its canonical text.
+// For each form of file, one source file in this folder reads it; README.md describes the forms.
 //
 // Failures are invalid_argument with file and place. One thread.
 
@@ -25,14 +25,14 @@ struct PeerWords {
   ProblemValues problem;  // values that belong to every problem: T=bf16
   std::string name, version, gpu, method, driver, cuda, framework;
   std::string measured_at;  // UTC
-  std::string unit;         // "ns", "us", "ms", "s": of times whose file does not say it
+  std::string unit;         // "ns", "us", "ms", "s": for files that do not say it
 };
 
 // Checks the words: gives the GPU the name that the driver reports ("H200" becomes "NVIDIA H200"),
 // and the date its form. invalid_argument names the option.
 Result<PeerWords> checked_words(PeerWords words);
 
-// A time as a form has it. A text that the file does not say is "".
+// A time as a file has it. A text that the file does not have is "".
 struct PeerTime {
   std::string op;
   ProblemValues problem;
@@ -42,7 +42,7 @@ struct PeerTime {
 
 class PeerReader {
  public:
-  // Both must outlive the reader.
+  // `words` and `catalog` must outlive the reader.
   PeerReader(const PeerWords& words, Catalog& catalog) : words_(words), catalog_(catalog) {}
 
   const PeerWords& words() const { return words_; }
@@ -50,14 +50,15 @@ class PeerReader {
 
   void begin_file(const std::string& path);
 
-  // `place` is the value of the file that has the time. A file may have each time once.
+  // `place` is the value in the file that has the time. A file may have each time only once.
   Status add(const JsonCursor& place, PeerTime time);
-  // A row of the file that is no time of a peer. The reason is for people: "skipped".
+  // Counts a row of the file that is not a time of a peer. The reason is for people: "skipped".
   void leave_out(const std::string& reason) { ++left_out_[reason]; }
 
-  // The failure if the user has to say more. needs_words() is true afterwards.
+  // Makes the failure for a file that lacks `what`, so that the user has to say it. needs_words()
+  // is true afterwards.
   Status lacks(const JsonCursor& place, std::string_view what);
-  // Whether the failure is that the user has to say more, so that the file itself is right.
+  // Whether reading failed only because the user has to say more; the file itself is right.
   bool needs_words() const { return needs_words_; }
 
   // The times of all files. If several files have the same time, they are runs of one measurement:
@@ -74,7 +75,7 @@ class PeerReader {
   Catalog& catalog_;
   std::string path_;
   bool needs_words_ = false;
-  std::map<std::string, std::vector<PeerView>> runs_;  // by what identifies a time
+  std::map<std::string, std::vector<PeerView>> runs_;  // by the text that identifies a time
   std::map<std::string, std::int64_t> left_out_;
 };
 

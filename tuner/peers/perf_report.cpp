@@ -4,9 +4,9 @@
 //   [{"rows": 4096, "hidden": 4096, "torch.compile (ms)": 0.0527, "liger (ms)": 0.061}]
 //
 // A column whose name is a name of the operator's problems has values of the problem. Each other
-// column has the times of an implementation, "NAME-min" and "NAME-max" their spread. The unit
-// stands in brackets behind the name if the plot's ylabel is a unit of time; otherwise --unit says
-// it. The operator is not in the file: --operator says it.
+// column has the times of an implementation; "NAME-min" and "NAME-max" have their spread. If the
+// plot's ylabel is a unit of time, the unit stands in brackets behind the name; otherwise --unit
+// gives it. The operator is not in the file, so --operator gives it.
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 // Reads files with times of other implementations, in any form of peer_forms.h. The content decides
 // the form. Files may be gzipped.
 //
-// io if a file cannot be read. corrupt, with file and place, for a file that has no form, or
-// something wrong in it. invalid_argument if the file is right but the user has to say more, for
+// io if a file cannot be read. corrupt, with file and place, if a file has none of the forms, or if
+// something in it is wrong. invalid_argument if the file is right but the user has to say more, for
 // example the GPU. One thread per call, and per catalog.
 
 #pragma once
@@ -22,7 +22,7 @@ namespace mgtune {
 
 struct ReadPeers {
   std::vector<PeerView> peers;
-  std::map<std::string, std::int64_t> left_out;  // why, and how many rows
+  std::map<std::string, std::int64_t> left_out;  // by reason: how many rows
 };
 
 // Nothing is returned unless all files are right.

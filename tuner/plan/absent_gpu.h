@@ -13,14 +13,14 @@
 
 namespace mgtune {
 
-// Bytes of shared memory that a block may have with opt-in, from the CUDA C++ Programming Guide's
-// table of compute capabilities.
+// The bytes of shared memory that a block may have with opt-in. The numbers come from the table of
+// compute capabilities in the CUDA C++ Programming Guide.
 std::int64_t max_shared_bytes(std::int64_t capability);
 
 // The limits of a product, from its data sheet and its architecture. The id is "".
 DeviceInfo device_of(const GpuProduct& product);
 
-bool is_absent(const DeviceInfo& device);  // made by device_of(const GpuProduct&)
+bool is_absent(const DeviceInfo& device);  // whether device_of(const GpuProduct&) made it
 
 // Like select_devices(), but a product of configs/gpus need not be in this machine.
 Result<std::vector<DeviceInfo>> select_devices_or_product(const std::string& word);

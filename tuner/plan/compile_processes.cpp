@@ -21,7 +21,7 @@ std::string content_of(const std::string& path) {
   return content.ok() ? *content : "";
 }
 
-// Of the line "MemAvailable:   23456 kB".
+// Reads the bytes from the line "MemAvailable: 23456 kB".
 std::int64_t available_memory(const std::string& root) {
   std::istringstream lines(content_of(root + "/proc/meminfo"));
   std::string word;
@@ -32,7 +32,7 @@ std::int64_t available_memory(const std::string& root) {
   return std::numeric_limits<std::int64_t>::max();
 }
 
-// The path of the own group, of the line "0::/user.slice/job_7"; "" for the topmost one.
+// The path of the own group, from the line "0::/user.slice/job_7"; "" for the root group.
 std::string own_group(const std::string& root) {
   std::istringstream lines(content_of(root + "/proc/self/cgroup"));
   for (std::string line; std::getline(lines, line);) {
@@ -41,7 +41,8 @@ std::string own_group(const std::string& root) {
   return "";
 }
 
-// "200000 100000": so many us of processor time in so many us; "max 100000" does not limit.
+// The cores for "200000 100000", which allows 200,000 us of processor time in 100,000 us; "max
+// 100000" sets no limit.
 double cores_of(const std::string& cpu_max) {
   std::istringstream words(cpu_max);
   std::string quota;

@@ -1,7 +1,7 @@
-// How many compile processes a sweep starts unless --jobs says it: one per core that this process
-// may use, as far as the memory suffices. Cores: the processors of its affinity mask, and no more
-// than the cgroup's share of time. Memory: what is available now, and no more than the cgroup has.
-// Both cgroup limits are those of version 2, of the own group and all groups above it.
+// How many compile processes a sweep starts without --jobs: one per core that this process may use,
+// if there is enough memory. Cores: the processors of the affinity mask, but no more than the
+// cgroup's limit of processor time. Memory: what is available now, but no more than the cgroup's
+// limit. The cgroup limits are those of version 2, for the own group and all groups above it.
 
 #pragma once
 
@@ -10,8 +10,8 @@
 
 namespace mgtune {
 
-// `root` is where /proc and /sys/fs/cgroup are; "" outside tests. `cores` are those of the affinity
-// mask. At least 1. What cannot be read does not limit.
+// `root` is where /proc and /sys/fs/cgroup are; "" outside tests. `cores` is the number of cores in
+// the affinity mask. At least 1. A file that cannot be read sets no limit.
 std::size_t default_compile_processes(const std::string& root, std::size_t cores);
 
 }  // namespace mgtune

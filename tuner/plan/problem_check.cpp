@@ -63,7 +63,7 @@ bool fits(const std::vector<std::int64_t>& shape, const std::vector<std::int64_t
   return !overflow && std::max(count, span) < kMaxSpanBytes / element_bytes;
 }
 
-// Whether the part of the file at `path` is present, as far as its `when` says.
+// Whether the `when` of the part of the file at `path` says that the part is present.
 Result<bool> is_present(const Problem& problem, const std::optional<Expression>& when,
                         const Slots& slots, const std::string& path) {
   if (!when) return true;
@@ -98,7 +98,7 @@ bool reads_any(const Expression& expression, const std::vector<bool>& slots) {
                              [&](int slot) { return slots[static_cast<std::size_t>(slot)]; });
 }
 
-// The slots whose values differ between the design's variants, or come with a build.
+// The slots whose values differ between the design's variants, or are known only after a build.
 std::vector<bool> varying_slots(const Design& design) {
   std::vector<bool> varies(design.scope.size(), false);
   varies[kSlotBuildBlocksPerSm] = varies[kSlotBuildMaxClusters] = true;
@@ -111,8 +111,8 @@ std::vector<bool> varying_slots(const Design& design) {
   return varies;
 }
 
-// The slots of the first of the design's defaults that runs this problem. Its build is assumed to
-// fit once on each multiprocessor.
+// The slots of the first of the design's defaults that runs this problem. We assume that one block
+// of its build fits on each multiprocessor.
 std::optional<Slots> default_slots(const Problem& problem, const DeviceLimits& device,
                                    int design_index) {
   const Operator& op = *problem.op;

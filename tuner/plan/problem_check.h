@@ -1,6 +1,6 @@
 // Finds mistakes in a problem before anything is built for it: expressions of the operator file
-// that fail, are negative, or become larger than any memory, for the dims of the problem. Such a
-// mistake is in the file, not in a variant. Pure functions.
+// that, with the dims of the problem, fail, are negative, or need more memory than any machine has.
+// Such a mistake is in the file, not in a variant. Pure functions.
 //
 // Failures are invalid_argument. They name file, JSON path, problem and place:
 //
@@ -20,9 +20,9 @@ namespace mgtune {
 Status check_tensors(const Problem& problem);
 
 // Checks workspace, geometry and arguments of every design, as far as they are the same for all of
-// its variants. An expression that names a parameter, directly or through a let, belongs to the
-// variant. One that names build.* needs a build. A design is checked if the limits of the device
-// and the problem allow one of its defaults.
+// its variants. Two kinds of expressions are not checked: one that names a parameter, directly or
+// through a let, belongs to the variant; one that names build.* needs a build. A design is checked
+// only if the problem and the limits of the device allow one of its defaults.
 Status check_launches(const Problem& problem, const DeviceLimits& device);
 
 }  // namespace mgtune

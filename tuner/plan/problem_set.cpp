@@ -38,8 +38,8 @@ Result<std::vector<DType>> open_dtypes(const Operator& op, const DTypeVariable& 
                           " in " + list_text(variable.values, ", "));
 }
 
-// ProblemWords with each combination of the dtypes that they leave open, one after the other, the
-// last variable fastest. There may be more combinations than a list can hold.
+// Goes through all combinations of the dtypes that ProblemWords leave open. The last variable
+// changes fastest. There may be more combinations than a list can hold.
 class DTypeCombinations {
  public:
   static Result<DTypeCombinations> make(const Operator& op, const ProblemWords& words,
@@ -57,7 +57,7 @@ class DTypeCombinations {
 
   const ProblemWords& words() const { return words_; }
 
-  bool advance() {  // false: this was the last
+  bool advance() {  // false: this was the last one
     for (auto variable = open_.rbegin(); variable != open_.rend(); ++variable) {
       variable->place = (variable->place + 1) % variable->dtypes.size();
       words_[variable->name] = to_string(variable->dtypes[variable->place]);
@@ -85,18 +85,19 @@ Status too_many_combinations(const Operator& op) {
                   to_string(op.dtypes.front().values.front())));
 }
 
-// Whether `words` fix every dtype of the operator, and none to one of `asked`.
+// Whether `words` fix every dtype of the operator, and none of these dtypes is in `asked`.
 bool contradicts(const Operator& op, const ProblemWords& words, const std::vector<DType>& asked) {
   const auto misses = [&](const DTypeVariable& variable) {
     const auto word = words.find(variable.name);
-    if (word == words.end()) return variable.default_slot.has_value();  // as another decides
+    if (word == words.end()) return variable.default_slot.has_value();  // another variable decides
     return std::ranges::none_of(asked,
                                 [&](DType dtype) { return to_string(dtype) == word->second; });
   };
   return !asked.empty() && !op.dtypes.empty() && std::ranges::all_of(op.dtypes, misses);
 }
 
-// The words of a mapping for one token count: dims are expressions over the model's fields.
+// The words of a mapping for one token count. The mapping gives dims as expressions over the
+// model's fields.
 Result<ProblemWords> evaluate_mapping(const Operator& op, const ProblemValues& mapping,
                                       const ModelShapes& model, std::int64_t tokens) {
   Scope scope;
@@ -183,7 +184,7 @@ Result<std::vector<ProblemWords>> asked_words(const Operator& op, const ProblemR
                           op.full_name() + " has it; name one with --problem");
 }
 
-// What to say if binding `words` failed with `failure`: for a dim without a value, how to give it.
+// The failure with advice, if binding `words` failed: for a dim without a value, how to give one.
 Status explain_failure(const Operator& op, const ProblemWords& words, Status failure) {
   const std::vector<std::string> known = problem_words(op);
   const bool all_known = std::ranges::all_of(
@@ -202,11 +203,12 @@ Status explain_failure(const Operator& op, const ProblemWords& words, Status fai
                           "`: add it to --problem, for example --problem " + example);
 }
 
-// Calls visit(problem) for each problem of the request until it returns false. Some may come twice.
+// Calls visit(problem) for each problem of the request until visit() returns false. Some problems
+// may come twice.
 template <typename Visit>
 Status for_each_problem(const std::vector<const Operator*>& operators,
                         const ProblemRequest& request, DeviceKind device, const Visit& visit) {
-  // Of several operators, one may serve fewer models than the others.
+  // If there are several operators, one may support fewer models than the others.
   const bool may_leave_out =
       request.model.has_value() && request.problems.empty() && operators.size() > 1;
   std::int64_t tried = 0;

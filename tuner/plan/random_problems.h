@@ -1,4 +1,4 @@
-// Problems drawn at random, for a sweep whose results rules are fitted to (`mgtune sweep
+// Draws problems at random, for a sweep whose results are used to fit rules (`mgtune sweep
 // --for-rules`). Pure functions: the same seed gives the same problems.
 
 #pragma once
@@ -18,16 +18,17 @@ namespace mgtune {
 
 struct RandomProblems {
   std::size_t count = 0;
-  // "rows=1:65536,hidden=128:16384:128": the ends of a dim, both included, and the step of its
-  // values. A dim that is not named has the ends of the operator's own problems; a static dim among
-  // them has as its step the greatest power of two, up to 64, that divides all of its own values.
+  // "rows=1:65536,hidden=128:16384:128": the smallest and the largest value of a dim, and the step
+  // of its values. A dim that is not named gets its smallest and largest value from the operator's
+  // own problems. If it is a static dim, its step is the greatest power of two, up to 64, that
+  // divides all of these values.
   std::string ranges;
   std::vector<DType> dtypes;  // as in ProblemRequest
   std::uint64_t seed = 1;
 };
 
-// Draws the logarithm of every dim uniformly; dtypes, flags and optional tensors are those of one
-// of the operator's own problems. A draw that breaks a constraint of the operator, that moves more
+// Draws the logarithm of every dim uniformly; dtypes, flags and optional tensors come from one of
+// the operator's own problems. A draw that breaks a constraint of the operator, that moves more
 // bytes than the largest of the operator's own problems, or that was drawn before is drawn again.
 // invalid_argument for wrong words, and if too few draws are possible.
 Result<std::vector<Problem>> draw_problems(const Operator& op, const RandomProblems& wanted,

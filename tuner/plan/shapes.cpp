@@ -49,7 +49,8 @@ Result<ModelShapes> decode_members(const std::string& file, std::string_view tex
   return shapes;
 }
 
-// A wrong content is the file's fault, and not one of the words that name it.
+// Wrong content is the fault of the file, not of the words that name the file: corrupt, not
+// invalid_argument.
 Result<ModelShapes> decode_model(const std::string& file, std::string_view text) {
   Result<ModelShapes> shapes = decode_members(file, text);
   return shapes.ok() ? std::move(shapes) : corrupt(shapes.status().message());

@@ -1,4 +1,4 @@
-// What --shapes names: the shapes of a model, or a recording of the problems that a program
+// Reads what --shapes names: the shapes of a model, or a recording of the problems that a program
 // launched. Plain data; the functions are pure except for reading the file.
 
 #pragma once
@@ -24,15 +24,16 @@ struct ModelShapes {
 std::vector<std::string> shipped_models();  // "llama-3.1-8b", ...: sorted
 
 // `name_or_file` is one of shipped_models() or a path (it has a '/' or ends in ".json").
-// invalid_argument for an unknown name, with those that there are. io if the file cannot be read;
-// corrupt, naming the place, if it is malformed.
+// invalid_argument for an unknown name, with a list of the names that exist. io if the file cannot
+// be read; corrupt, naming the place, if it is malformed.
 Result<ModelShapes> load_model_shapes(FileSystem& file_system, const std::string& name_or_file);
 
 // The recorded problems by operator. MGTUNE_RECORD of libmgruntime writes them, one per line:
 //
 //   {"operator": "rmsnorm.forward", "problem": "rows=7 hidden=4096 T=bf16"}
 //
-// `mgengine show kernels --output` adds how often the program launches it, {..., "launches": 16}.
+// `mgengine show kernels --output` also writes how often the program launches the problem: {...,
+// "launches": 16}.
 using RecordedShapes = std::map<std::string, std::vector<std::string>>;
 
 // Whether the word after --shapes is a recording.
@@ -43,7 +44,7 @@ bool is_recording(FileSystem& file_system, const std::string& word);
 Result<RecordedShapes> load_recorded_shapes(FileSystem& file_system, const std::string& path);
 
 // The launches of each problem, by "rmsnorm.forward rows=7 hidden=4096 T=bf16"; empty if the file
-// does not say. The same failures.
+// does not say it. Fails like load_recorded_shapes().
 using RecordedLaunches = std::map<std::string, std::int64_t>;
 Result<RecordedLaunches> load_recorded_launches(FileSystem& file_system, const std::string& path);
 

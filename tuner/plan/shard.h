@@ -1,6 +1,7 @@
 // Shard: one of several parts of a sweep that run at the same time, on machines that do not know
-// about each other. shard_cut.h says what it has. Each shard writes its own file; `mgtune merge`
-// joins them. Pure, except for shard_of_batch_system(), which reads the environment.
+// about each other. shard_cut.h says which problems and variants a shard has. Each shard writes its
+// own file; `mgtune merge` joins them. Pure, except for shard_of_batch_system(), which reads the
+// environment.
 
 #pragma once
 

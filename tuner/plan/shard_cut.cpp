@@ -14,10 +14,11 @@
 namespace mgtune {
 namespace {
 
-// A shorter piece of a space is an error of rounding.
+// A shorter piece of a space is a rounding error.
 constexpr double kNothing = 1e-9;
 
-// The place of a variant in its group: the default first, then every design spread evenly.
+// The place of a variant in its group. The default comes first; then the variants of every design
+// are spread evenly.
 struct CutPlace {
   double position = -1;
   std::uint64_t index = 0;
@@ -34,7 +35,8 @@ std::vector<std::vector<std::uint64_t>> list_points(const Space& space) {
   return points;
 }
 
-// How many of `of` whole things the piece [first, last) of a line of `count` has.
+// `of` whole things are distributed evenly over a line of `count` items. Returns how many of them
+// are in the items [first, last).
 std::int64_t portion(std::int64_t of, std::size_t first, std::size_t last, std::size_t count) {
   const auto until = [&](std::size_t end) {
     return std::ceil(static_cast<double>(of) * static_cast<double>(end) /
@@ -43,7 +45,7 @@ std::int64_t portion(std::int64_t of, std::size_t first, std::size_t last, std::
   return static_cast<std::int64_t>(until(last) - until(first));
 }
 
-// The number of a hash at a share of all hashes.
+// The hash below which this share of all hashes lies.
 std::uint64_t hash_at(double share) {
   constexpr double kHashes = 0x1.0p64;
   return share >= 1 ? std::numeric_limits<std::uint64_t>::max()
@@ -135,7 +137,8 @@ void ShardCut::for_each_item(std::int64_t pieces, const Visit& visit) const {
   const double length = seconds_ / static_cast<double>(pieces);
   double start = 0;
   for (const Item& item : items_) {
-    // The middle of the variant decides, so no piece is longer by more than half a variant.
+    // A variant belongs to the piece in which its middle lies, so at each end a piece is longer by
+    // at most half a variant.
     const auto piece = static_cast<std::int64_t>((start + item.seconds / 2) / length);
     start += item.seconds;
     visit(std::min(piece, pieces - 1), item);

@@ -1,14 +1,17 @@
-// ShardCut: which variants of which problems each shard of a sweep has. The variants of all
-// problems lie on one line, each as long as it is likely to take (variant_cost.h), and the line is
-// cut into equal pieces. So the shards take equally long, every variant is of one shard, and a
-// shard has few problems. Each process makes the same cut, because nothing but the plan decides.
+// ShardCut: which variants of which problems each shard of a sweep has. Think of all variants of
+// all problems as pieces of one line. The length of a variant is the time that it will probably
+// take (variant_cost.h), and the line is cut into parts of equal length, one per shard. So the
+// shards take equally long, every variant belongs to one shard, and a shard has few problems. Each
+// process makes the same cut, because the cut depends only on the plan.
 //
-// Problems that share their builds lie together, and so do the variants of one build. Within them,
-// every piece has the same share of each design, in an order that looks random, so that each
-// search sees the whole space, but coarser.
+// Problems that share their builds are next to each other on the line, and so are the variants of
+// one build. Within such a group, the variants stand in an order that looks random, and every part
+// has the same share of each design. So the search of each shard sees a coarse sample of the whole
+// space.
 //
-// A space that is too large to be counted is cut by a hash of its points; these spaces have a line
-// of their own, on which all are equally long. Pure; the operators must outlive the object.
+// A space that is too large to be counted is cut by a hash of its points. These spaces have a
+// separate line, on which all of them are equally long. Pure; the operators must outlive the
+// object.
 
 #pragma once
 
@@ -26,22 +29,22 @@ namespace mgtune {
 
 class ShardCut {
  public:
-  // The whole plan. `evaluations` is the number of variants per problem that the sweep may visit.
-  // `compilers` is the number of compile processes that an estimate assumes; the shards of one
-  // sweep must all assume the same.
+  // Cuts the whole plan. `evaluations` is the number of variants per problem that the sweep may
+  // visit. `compilers` is the number of compile processes that an estimate assumes; the shards of
+  // one sweep must all assume the same.
   static Result<ShardCut> make(std::vector<PlannedProblem> problems, DeviceKind device,
                                std::optional<std::int64_t> evaluations, std::int64_t compilers = 1);
 
-  // The problems of a shard, with the part of the space and of the evaluations that it has. A
-  // problem that no device can serve is of the first shard, which says so.
+  // The problems of a shard, with its part of each space and of the evaluations. A problem that no
+  // device can serve belongs to the first shard, which reports it.
   std::vector<PlannedProblem> problems_of(const Shard& shard) const;
 
-  // How long the variants of a shard, or of all, are likely to take on one GPU.
+  // How long the variants of a shard, or of all shards, will probably take on one GPU.
   double seconds_of(const Shard& shard) const;
   double seconds() const { return seconds_; }
 
-  // How many variants so many shards visit together: each variant once, and the default of a
-  // problem once more for each further shard that has the problem.
+  // How many variants this number of shards visits together: each variant once, and the default of
+  // a problem once more for each further shard that has the problem.
   std::int64_t visits(std::int64_t shards) const;
 
  private:
@@ -50,7 +53,7 @@ class ShardCut {
     std::uint64_t index;
     double seconds;
   };
-  struct Listed {  // what a shard has of a problem
+  struct Listed {  // the part of a problem that a shard has
     std::vector<std::uint64_t> indices;
     std::size_t before = 0;  // how many variants of the problem earlier shards have
   };
@@ -58,11 +61,12 @@ class ShardCut {
   ShardCut() = default;
   Status add_group(const std::vector<std::size_t>& group, DeviceKind device,
                    std::int64_t compilers);
-  // Calls visit(piece, item) for all items, of a line in so many pieces. The pieces count from 0.
+  // Calls visit(piece, item) for every item of the line, which is cut into `pieces` pieces. The
+  // pieces are numbered from 0.
   template <typename Visit>
   void for_each_item(std::int64_t pieces, const Visit& visit) const;
   std::optional<PlannedProblem> listed_part(const PlannedProblem& planned, Listed own) const;
-  // `place` is that of the problem on the line of uncounted spaces.
+  // `place` is the place of the problem on the line of uncounted spaces.
   std::optional<PlannedProblem> hashed_part(const PlannedProblem& planned, double place,
                                             const Shard& shard) const;
 

@@ -35,21 +35,21 @@
 namespace mgtune {
 namespace {
 
-// A minute is enough to try a family, whatever the number of its operators.
+// A minute is enough to try a family, no matter how many operators it has.
 constexpr const char* kEmulationBudget = "1m";
 constexpr const char* kGpuBudget = "10m";
 
-// Failures that may have had another cause than the variant.
+// Failures whose cause may not have been the variant.
 constexpr std::array kRetriedOutcomes = {
     Outcome::compile_failed, Outcome::crashed,  Outcome::launch_failed, Outcome::timeout,
     Outcome::unsupported,    Outcome::unstable, Outcome::wrong};
 
-// Each is a process, and a sweep keeps twice as many variants at work.
+// Each job is a process, and a sweep keeps at least twice as many variants in progress.
 constexpr std::uint64_t kMaxJobs = 1024;
 
-// A double counts up to here without gaps; no space is as large.
+// A double has every whole number up to here, and no space is that large.
 constexpr double kMaxEvaluations = 1e15;
-// Far beyond any sweep, far below what the clock can count.
+// Far longer than any sweep, but far below the largest time of the clock.
 constexpr double kMaxSeconds = 365.0 * 24 * 3600;
 
 Result<std::vector<DType>> parse_dtypes(const std::string& text) {
@@ -103,8 +103,8 @@ Result<ProblemRequest> problem_request(const SweepRequest& request) {
   return wanted;
 }
 
-// The operators of --kernel, or those of a recording if there is no --kernel. With both, the
-// operators of --kernel that the recording has problems of.
+// The operators of --kernel, or those of a recording if there is no --kernel. With both, those
+// operators of --kernel for which the recording has problems.
 Result<std::vector<const Operator*>> operators_of(const SweepRequest& request,
                                                   const ProblemRequest& wanted, Catalog& catalog) {
   if (request.kernel.empty() && !wanted.recorded.has_value()) {
@@ -218,9 +218,9 @@ Status check_for_rules(const SweepRequest& request) {
   return {};
 }
 
-// If a recording says how often a program launches its problems: those that cost most come first,
-// and get most of the time. The cost is a guess from the bytes, which must be good enough to share
-// minutes. No problem gets less than a tenth of an equal share.
+// If a recording says how often a program launches its problems, the problems that cost most come
+// first and get most of the time. The cost is guessed from the bytes; this is good enough to divide
+// a few minutes. No problem gets less than a tenth of an equal share.
 Status weigh_by_launches(const RecordedLaunches& launches, SweepPlan& plan) {
   constexpr double kBytesOfALaunch = 8e6;  // that a GPU moves in the 2 us that any kernel takes
   if (launches.empty()) return {};
@@ -258,7 +258,8 @@ Status add_problems(const SweepRequest& request, const std::vector<const Operato
   return weigh_by_launches(wanted.launches, plan);
 }
 
-// Leaves the problems, or parts of them, that the shard has. Then there is more time to count each.
+// Removes all problems, and parts of problems, that the shard does not have. Then there is more
+// time to count each space.
 Status cut_to_shard(const Shard& shard, SweepPlan& plan) {
   plan.shard = shard;
   MGTUNE_ASSIGN(const ShardCut cut, ShardCut::make(std::move(plan.problems), plan.device().kind,
@@ -306,7 +307,7 @@ Result<SweepPlan> plan_for(const std::vector<DeviceInfo>& devices, const SweepRe
   return plan;
 }
 
-// Options that say what to search.
+// Refuses options that say what to search, because --finals searches nothing.
 Status check_finals(const SweepRequest& request) {
   const std::array<std::pair<const char*, bool>, 5> searching = {
       {{"--shard", !request.shard.empty()},
@@ -323,7 +324,8 @@ Status check_finals(const SweepRequest& request) {
   return {};
 }
 
-// Asked now: a sweep takes minutes until its first final. An absent GPU is only planned for.
+// Checks now whether the devices can measure energy, because a sweep takes minutes until its first
+// final. An absent GPU is not checked, because nothing will run on it.
 Status check_objective(const std::string& objective, const std::vector<DeviceInfo>& devices) {
   if (objective != "energy") return {};
   if (devices.front().kind == DeviceKind::cpu) {
@@ -344,8 +346,8 @@ Status check_method(const std::string& method) {
                           must_be_one_of(method, known));
 }
 
-// The method that times the variants. The devices are all GPUs, or the cpu device alone. If no
-// method was asked for, the result may be CUDA events.
+// The method that times the variants. The devices are all GPUs, or only the cpu device. If the user
+// asked for no method, the result may be CUDA events.
 Result<TimingMethod> timing_method(const std::vector<DeviceInfo>& devices, const std::string& word,
                                    const std::string& program) {
   if (devices.front().kind == DeviceKind::cpu) {
@@ -357,11 +359,12 @@ Result<TimingMethod> timing_method(const std::vector<DeviceInfo>& devices, const
   MGTUNE_ASSIGN(const TimingMethod method, probe_timing_method(program));
   if (word.empty() || word == method.name) return method;
   if (needs_cupti(method.name)) return TimingMethod{word, ""};
-  // A method that was asked for is never replaced by another one.
+  // A method that the user asked for is never replaced by another one.
   return environment_error("--method " + word + " needs CUPTI: " + method.reason);
 }
 
-// Seconds of a unit; 0 for none, i.e. a number of evaluations; -1 for an unknown one.
+// The seconds of a unit; 0 without a unit, which means a number of evaluations; -1 for an unknown
+// unit.
 double seconds_of_unit(std::string_view unit) {
   if (unit.empty()) return 0;
   if (unit == "s") return 1;

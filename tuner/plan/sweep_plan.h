@@ -1,6 +1,6 @@
 // SweepPlan: the problems and the options of a sweep on one device, or on GPUs of one model that
-// share the work. All plans are made before the first sweep starts, so that a wrong word costs no
-// time. Plain data.
+// share the work. All plans are made before the first sweep starts, so that a mistake in the
+// arguments costs no time. Plain data.
 
 #pragma once
 
@@ -25,14 +25,14 @@ struct SweepRequest {
   std::vector<std::string> problems;
   std::vector<std::string> where;  // conditions that every variant must fulfil
   std::uint64_t seed = 1;
-  std::uint64_t for_rules = 0;  // so many problems drawn at random, for rules; 0: others
-  std::string ranges;           // from which they are drawn (plan/random_problems.h)
+  std::uint64_t for_rules = 0;  // number of problems to draw at random, for rules; 0: none
+  std::string ranges;           // the values to draw from (plan/random_problems.h)
   bool counters = false;
-  bool finals = false;      // choose among the results that the database has; search nothing
+  bool finals = false;      // pick among the results in the database; do not search
   std::uint64_t jobs = 0;   // compile processes; 0: as many as the cores and the memory allow
   bool plans_only = false;  // nothing will run, so the GPU need not be in this machine
-  // A model of which `shapes` are the kernels. GPUs then time by the method graph unless `method`
-  // says otherwise.
+  // The model whose kernels `shapes` names. GPUs then use the timing method "graph", unless
+  // `method` says otherwise.
   std::string model;
 };
 
@@ -55,8 +55,8 @@ const std::vector<std::string>& sweep_objectives();  // "time", "energy"
 Result<Budget> parse_budget(const std::string& text);
 
 // One plan per GPU model among the requested devices. `catalog` must outlive the plans. `program`
-// is the path of mgtune, which is started as a child process, first to find out how GPUs can be
-// timed here. `command` is what the user typed.
+// is the path of mgtune. It is started as a child process, here to find out how GPUs can be timed.
+// `command` is what the user typed.
 Result<std::vector<SweepPlan>> make_sweep_plans(const SweepRequest& request, Catalog& catalog,
                                                 const std::string& program,
                                                 const std::string& command);

@@ -3,8 +3,8 @@
 namespace mgtune {
 namespace {
 
-// A process and a light kernel; the check and the timing launch the kernel some hundred times, so a
-// byte counts far more than a single launch would.
+// The cost on a GPU of a variant with a light kernel. The check and the timing launch the kernel
+// some hundred times, so a byte costs far more than it would in a single launch.
 constexpr VariantCost kOnGpu{0.2, 0.02};
 constexpr double kGpuBytesPerSecond = 10e9;
 

@@ -1,6 +1,6 @@
-// VariantCost: how long a variant of a problem is likely to take. It is a rough estimate without a
-// measurement: it makes the shards of a sweep equal, and says how many tasks a fleet needs. What
-// matters is how problems compare with each other. Pure functions.
+// VariantCost: how long a variant of a problem will probably take. It is a rough estimate without
+// any measurement. It is used to make the shards of a sweep equally long, and to compute how many
+// tasks a fleet needs. It only has to be right for one problem relative to another. Pure functions.
 
 #pragma once
 
@@ -12,7 +12,7 @@ namespace mgtune {
 
 struct VariantCost {
   double compile_seconds = 0;  // once for all problems that share the build
-  double measure_seconds = 0;  // with the check
+  double measure_seconds = 0;  // including the check
 };
 
 Result<VariantCost> estimated_cost(const Problem& problem, DeviceKind device);

@@ -13,7 +13,7 @@ namespace mgtune {
 namespace {
 
 // Sets the report's device. `word` names a GPU of this machine, or one of `recorded`.
-// invalid_argument, with both listed, if it names neither, and if it means several.
+// invalid_argument, with both listed, if it names neither, or if it means several.
 Status find_explained_gpu(const std::string& word, const std::vector<GpuRecord>& recorded,
                           SelectionReport& report) {
   Result<std::vector<DeviceInfo>> here = select_devices(word);
@@ -40,7 +40,8 @@ Status find_explained_gpu(const std::string& word, const std::vector<GpuRecord>&
                             std::to_string(called.size()) +
                             " GPUs of that name, which differ in memory or MIG profile");
   }
-  // A GPU without results is the same mistake as for 'mgtune show': the machine is not at fault.
+  // If the user names a GPU without results, this is a mistake in the arguments, as for 'mgtune
+  // show', and not the machine's fault.
   return invalid_argument((names.empty() ? "the database has results of no GPU"
                                          : "the database has results of " + names + " only") +
                           ": " + here.status().message());

@@ -1,5 +1,5 @@
-// Explains which variant a program would run for a problem, why, and what is known of its loss. It
-// compiles and launches nothing. One thread at a time.
+// Explains which variant a program would run for a problem, why, and what is known about its loss.
+// It compiles and launches nothing. One thread at a time.
 
 #pragma once
 
@@ -26,12 +26,12 @@ struct ExplainRequest {
 struct SelectionReport {
   std::string source;              // source_lines(): where the tuned rows come from
   std::vector<std::string> notes;  // the rows that were left out, and other warnings
-  DeviceInfo device;  // that --gpu means: one of this machine, or one with results in the database
+  DeviceInfo device;    // the one --gpu means: of this machine, or with results in the database
   bool is_here = true;  // whether the device is in this machine
   Problem problem;
   std::vector<SelectedVariant> selected;  // best first
   std::shared_ptr<const Rules> rules;     // of this GPU or the most similar one; null: none
-  std::vector<std::string> rules_lines;   // if rules chose: the way through the tree, the loss
+  std::vector<std::string> rules_lines;   // if rules chose: the path through the tree, the loss
   std::string improvement;                // what would improve the choice; "" if nothing would
   std::vector<std::string> failed;        // variants that are never dispatched on this GPU
 };

@@ -43,7 +43,8 @@ Status read_rows(const std::string& path, const std::string& text, Catalog& cata
   return {};
 }
 
-// The usable tables of the file, of the store or of what a program opens instead, for all GPUs.
+// The usable tables for all GPUs: from the file, from the store, or from the tables that a program
+// opens instead.
 Result<std::vector<TunedTable>> all_tables(const PackRequest& request, Catalog& catalog,
                                            std::vector<std::string>& notes) {
   const auto is_meant = [&](const std::string& op) { return means_operator(request.kernel, op); };
@@ -101,9 +102,9 @@ Status add_build(const Binding& binding, const Variant& variant, const DeviceInf
   return {};
 }
 
-// The shapes at which the ladder is looked at: the tuned ones, each with one dim after the other
-// moved to every power of two, and the shapes whose dims are all the same power of two. Shapes that
-// the operator refuses are left out.
+// The shapes for which we look up the ladder's variant: the tuned shapes; each tuned shape with one
+// of its dims replaced by every power of two; and the shapes whose dims are all the same power of
+// two. Shapes that the operator refuses are left out.
 std::vector<Problem> shapes_for_defaults(const Binding& binding,
                                          const std::vector<const TunedEntry*>& picks) {
   constexpr int kMaxOctave = 30;
@@ -163,7 +164,7 @@ Status add_builds(const DeviceInfo& device, const Evidence& evidence, WantedBuil
   return {};
 }
 
-// Those that a program reads with the source of the request.
+// The files with rules that a program reads if it opens the source of the request.
 Result<RuleFiles> rule_files_of(const PackRequest& request) {
   RuleFiles files;
   const std::string named = request.table.empty() ? only_source(request.database) : request.table;
@@ -182,7 +183,7 @@ Result<RuleFiles> rule_files_of(const PackRequest& request) {
   return files;
 }
 
-// The rules of the operator among those of the pack. Their texts were read before.
+// The rules of the pack that belong to the operator. Their texts were read before.
 Result<std::vector<std::shared_ptr<const Rules>>> rules_of(const Operator& op,
                                                            const std::vector<PackedRules>& packed) {
   RuleFiles files;
@@ -194,7 +195,7 @@ Result<std::vector<std::shared_ptr<const Rules>>> rules_of(const Operator& op,
   return rules;
 }
 
-// Whether only this variant fails. Other failures are the machine's and end the work.
+// Whether the failure is only this variant's. Other failures are the machine's and end the work.
 bool is_of_variant(const Status& failure) {
   return failure.code() == StatusCode::compile_failed ||
          failure.code() == StatusCode::unsupported || failure.code() == StatusCode::timeout;
@@ -274,7 +275,7 @@ Result<std::vector<WantedBuild>> wanted_builds(const std::vector<TunedTableRow>&
 Result<MadeBuilds> make_builds(const std::vector<WantedBuild>& wanted, std::size_t threads) {
   MadeBuilds made;
   Status failure;
-  std::mutex mutex;  // of both
+  std::mutex mutex;  // protects `made` and the first failure
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
     Builder builder(BuildCache::of_user());

@@ -1,8 +1,9 @@
 // The contents of the file that `mgtune pack` writes: tuned rows, rules, and the builds that
 // programs need to run them. A binding is the static dims, dtypes, flags and optional tensors of a
 // tuned row. For each GPU and each binding, the pack has the builds of the variants that are tuned
-// for it on this GPU and that rules name, because a plan for the binding may choose any of them. It
-// also has the builds of the defaults that a plan would load beside them, whatever its shapes are.
+// for it on this GPU and of the variants that rules name, because a plan for the binding may choose
+// any of them. It also has the builds of the defaults that a plan with any shapes could load in
+// addition.
 
 #pragma once
 
@@ -21,7 +22,7 @@ namespace mgtune {
 struct PackRequest {
   std::string kernel;    // a family, an operator or a folder
   std::string gpus;      // models with commas between them
-  std::string database;  // or a table or a pack; "": the default sources
+  std::string database;  // or a tuned table or a pack; "": the default sources
   std::string table;     // a file with a tuned table, read instead of the database; "": none
 };
 
@@ -34,8 +35,8 @@ struct TunedText {
 // invalid_argument if one of the GPUs has no row; the message says which rows were left out.
 Result<TunedText> tuned_text(const PackRequest& request, Catalog& catalog);
 
-// The rules that programs with the source of the request would follow on the GPUs of the rows: of
-// each operator, those of the GPU itself.
+// The rules that programs would follow on the GPUs of the rows if they open the source that the
+// request names. For each operator, only rules of exactly this GPU count.
 Result<std::vector<PackedRules>> packed_rules(const PackRequest& request,
                                               const std::vector<TunedTableRow>& rows,
                                               Catalog& catalog);

@@ -58,7 +58,7 @@ Status check_gpu(const std::string& word, const Names& recorded) {
   }
   const auto is_called = [&](const GpuProduct& product) { return product.is_called(word); };
   if (same_word(word, "cpu") || std::ranges::any_of(products, is_called)) return {};
-  Names here;  // a GPU that configs/gpus does not know among them
+  Names here;  // with GPUs that configs/gpus does not know
   for (const DeviceInfo& device : list_devices()) here.insert(device.name);
   if (std::ranges::any_of(here, is_meant)) return {};
   std::vector<std::string> names(here.begin(), here.end());
@@ -180,7 +180,7 @@ std::string gpu_suggestion(const std::string& word, const std::vector<GpuProduct
                            const Names& names) {
   const auto is_called = [&](const GpuProduct& product) { return product.is_called(word); };
   if (std::ranges::any_of(products, is_called) || same_word(word, "cpu")) return "";
-  // A product without results would be refused as well.
+  // Suggest only products with results, because others would be refused too.
   std::vector<GpuProduct> with_results;
   std::ranges::copy_if(products, std::back_inserter(with_results), [&](const GpuProduct& product) {
     return names.empty() || std::ranges::any_of(names, [&](const std::string& name) {

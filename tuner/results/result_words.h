@@ -1,7 +1,7 @@
-// ResultFilter: the words after --kernel, --gpu, --problem and --method, which choose among stored
-// results. The functions say which results a word means. They refuse a word that names nothing with
-// invalid_argument and a suggestion. An operator that exists but has no results yet is not refused.
-// The functions keep no state.
+// ResultFilter: the words after --kernel, --gpu, --problem and --method, which select stored
+// results. The functions find out which results a word means. They refuse a word that names
+// nothing, with invalid_argument and a suggestion. An operator that exists but has no results yet
+// is not refused. The functions keep no state.
 
 #pragma once
 
@@ -42,7 +42,8 @@ RecordedNames names_of(const std::vector<TunedView>& tuned,
 // means this operator.
 bool means_operator(const std::string& kernel, const std::string& full_name);
 
-// Whether `word` means this model: it is the model's name, or a name of it in configs/gpus.
+// Whether `word` means this model: it is the model's name, or a name that configs/gpus has for the
+// model.
 bool means_gpu(const std::vector<GpuProduct>& products, const std::string& word,
                const std::string& model);
 
@@ -57,13 +58,13 @@ Result<Selection> select_kernel_and_gpu(const ResultFilter& filter, const Record
 // the store has no results of the kernel.
 Result<Selection> select_results(const ResultFilter& filter, Store& store, Catalog& catalog);
 
-// The failure if no result was selected: not_found, with the reason. It is a failure, because
-// otherwise the next program of a shell pipe would take an empty export for results.
+// The failure if no result was selected: not_found, with the reason. This is a failure, because
+// otherwise the next program in a shell pipe would take an empty export for results.
 Status nothing_to_export(const std::string& reason);
 
-// "; did you mean 'H200'?", chosen from `names` and their products' names in configs/gpus, or
-// from all products if `names` is empty. "" if
-// none is similar, or if `word` is the name of another product: it is not misspelt then.
+// "; did you mean 'H200'?", chosen from `names` and their products' names in configs/gpus, or from
+// all products if `names` is empty. "" if none is similar, or if `word` is the name of another
+// product, because it is not misspelt then.
 std::string gpu_suggestion(const std::string& word, const std::vector<GpuProduct>& products,
                            const Names& names);
 

@@ -50,8 +50,8 @@ std::map<Group, std::vector<OutcomeView>> by_problem(const std::vector<OutcomeVi
   return groups;
 }
 
-// 0 if the variant failed. If it was raced out, the median of the samples until then, which is
-// above the time of the fastest variant.
+// 0 if the variant failed. If it was raced out, the median of its samples so far, which is above
+// the time of the fastest variant.
 double time_of_row(const OutcomeView& row) {
   const bool has_time = row.measurement.has_value() &&
                         (row.outcome == Outcome::ok || row.outcome == Outcome::raced_out);

@@ -23,22 +23,22 @@ struct SimulatedSpace {
   const VariantSet* set;              // owned by `owner`
   TimeOf time_of;                     // refers to `owner`
   std::vector<double> times;          // of all variants; 0: the variant failed
-  std::shared_ptr<const void> owner;  // of a type that depends on the source
-  WarmStart warm_start = {};          // what searches of it know from another space
+  std::shared_ptr<const void> owner;  // its type depends on the source
+  WarmStart warm_start = {};          // what searches know from another space
   std::string warm_from = {};         // the name of that space
 };
 
 Result<SimulatedSpace> space_of_file(const std::string& path);
 
-// The same. Its searches start as those of a sweep that has the results of another GPU or another
-// problem: with the fastest variants of the space in the file `warm_from`. invalid_argument if that
-// space has other parameters.
+// The same, but with a warm start: its searches begin with the fastest variants of the space in the
+// file `warm_from`, like a sweep that has results of another GPU or another problem.
+// invalid_argument if the two spaces have different parameters.
 Result<SimulatedSpace> space_of_file(const std::string& path, const std::string& warm_from);
 
-// The space of a problem of which a sweep has measured all variants. The times are nanoseconds.
+// The space of a problem whose variants a sweep has measured completely. The times are nanoseconds.
 // `rows` must be rows of this problem, one GPU and one method. Rows of variants that the operator
 // does not offer any more are ignored. corrupt if a variant has no row (the message says how many
-// have one), or if no variant passed. The operator must outlive it.
+// have one), or if no variant passed. The operator must outlive the result.
 Result<SimulatedSpace> swept_space(std::string name, const Problem& problem,
                                    const DeviceLimits& device, std::span<const OutcomeView> rows);
 
@@ -53,7 +53,7 @@ struct SweptSpaces {
 };
 
 // One space for each problem, GPU and method of the results that the filter's kernel and problem
-// select. The catalog must outlive them.
+// select. The catalog must outlive the result.
 Result<SweptSpaces> spaces_of_store(Store& store, Catalog& catalog, const ResultFilter& filter);
 
 }  // namespace mgtune

@@ -21,11 +21,11 @@ struct Evaluations {
   std::optional<std::size_t> number;
   double share = 0;  // if above 0, it replaces `number`
 
-  // The evaluations that are made in a space of this many variants. A space has no more evaluations
-  // than variants.
+  // The number of evaluations in a space with this many variants. It is at most the number of
+  // variants.
   std::size_t of(std::size_t variants) const;
-  // The numbers of evaluations after which strategies are compared: 20, 50, 100 and 200 as far as
-  // they are below of(variants), and of(variants).
+  // The numbers of evaluations after which strategies are compared: those of 20, 50, 100 and 200
+  // that are below of(variants), and of(variants) itself.
   std::vector<std::size_t> budgets(std::size_t variants) const;
 };
 Result<Evaluations> parse_evaluations(const std::string& text);  // "200", "25%", "" for the default
@@ -46,7 +46,7 @@ struct Simulation {
   std::vector<Quality> found;
   std::vector<double> random;  // the same for random search, as an exact mean
   std::optional<double> target;
-  std::vector<SeedRun> runs;  // by seed: the fractions are those after the budgets of `found`
+  std::vector<SeedRun> runs;  // by seed; the fractions belong to the budgets of `found`
 };
 
 // Replays the space with seeds 1 to `seeds`. Without a number of evaluations, the target is pursued

@@ -19,7 +19,7 @@ Result<bool> has_results(Store& store) {
   return !measured.rows.empty();
 }
 
-// A file that somebody named has to be there.
+// If the user named a file that does not exist, this is io, not not_found.
 Status missing_is_io(const Status& status) {
   return status.code() == StatusCode::not_found ? io_error(status.message()) : status;
 }

@@ -1,5 +1,5 @@
-// Opens the results that --db names, or the default ones: what a program would open, too. The
-// functions keep no state. A Store is for one thread at a time.
+// Opens the results that --db names, or the default results, which are the ones that a program
+// would open. The functions keep no state. A Store is for one thread at a time.
 
 #pragma once
 
@@ -16,22 +16,24 @@
 
 namespace mgtune {
 
-// The file that --db names, or the default one. invalid_argument if there is no default: it lies in
-// the user's home, and a file in the current folder would be lost.
+// The file that --db names, or the default one. invalid_argument if there is no default file
+// because the user has no home folder. We do not use the current folder instead, because the
+// results would be hard to find again.
 Result<std::string> database_path(const std::string& named);
 
-// Opens the database to read. nullopt if the default one does not exist yet: then there are no
-// results. io if one that --db or MGTUNE_DB names does not exist.
+// Opens the database to read. nullopt if the default database does not exist yet, so that there are
+// no results. io if --db or MGTUNE_DB names a database that does not exist.
 Result<std::optional<Store>> open_results(const std::string& named);
 
 // Opens a database that a user names, to read. io if it does not exist.
 Result<Store> open_named_results(const std::string& path);
 
-// The tuned rows that a program would open. They are not judged yet (selection/usable_rows.h).
+// The tuned rows that a program would open. Nobody has checked yet whether this build can use them
+// (selection/usable_rows.h).
 struct OpenedRows {
   std::optional<Store> store;       // a database with results
   std::vector<TunedTableRow> rows;  // otherwise the rows of a table, a pack or installed tables
-  FailedVariants failed;            // that the rows are judged by; a store has its own
+  FailedVariants failed;            // used to judge `rows`; a store has its own
   std::vector<std::string> notes;   // sentences about where the rows come from, and failures
 };
 
@@ -40,14 +42,14 @@ struct OpenedRows {
 // results. Fails as open_results() and read_table_file() do.
 Result<OpenedRows> open_rows(const std::string& named, Catalog& catalog);
 
-// The same rows for selection. Only an operator's own rows are judged, when they are asked for.
+// The same rows for selection. The rows of an operator are checked when somebody asks for them.
 Result<TunedSource> open_source(const std::string& named, Catalog& catalog);
 
 // Opens the database to write; makes it if it does not exist. Fails as check_folder() does.
 Result<Store> open_results_to_write(const std::string& named);
 
-// io if the folder of a database that a user names does not exist. It is not made, because a
-// misspelt path would then hide the results. Only the default database's folder is made.
+// io if the folder of a database that a user names does not exist. We do not make this folder,
+// because a misspelt path would then hide the results. Only the default database's folder is made.
 Status check_folder(const std::string& database);
 
 }  // namespace mgtune

@@ -1,6 +1,6 @@
-// CudaSource: a CUDA C++ file as tokens and preprocessor directives. Comments are skipped. It is
-// enough to find kernels, their parameters, and the names that they use; it is no compiler: both
-// sides of an #if are read, and macros are not expanded. Pure functions; plain data.
+// CudaSource: a CUDA C++ file as tokens and preprocessor directives. Comments are skipped. This is
+// enough to find kernels, their parameters, and the names that they use. It is not a compiler: it
+// reads both sides of an #if, and does not expand macros. Pure functions; plain data.
 
 #pragma once
 
@@ -28,7 +28,7 @@ struct CudaDirective {
 };
 
 struct CudaSource {
-  std::string file;  // as in messages
+  std::string file;  // the name that messages use
   std::string text;
   std::vector<CudaToken> tokens;  // the last one is of kind `end`
   std::vector<CudaDirective> directives;
@@ -40,8 +40,8 @@ struct CudaSource {
   bool is_word(std::size_t token) const {
     return token < tokens.size() && tokens[token].kind == CudaToken::Kind::word;
   }
-  // The token behind the bracket that closes the one at `open`: ( [ { or <. The end of the file if
-  // it is never closed.
+  // The index of the token behind the bracket that closes the one at `open`, which is ( [ { or <.
+  // The end of the file if the bracket is never closed.
   std::size_t after_bracket(std::size_t open) const;
   std::string place(int line) const { return file + ":" + std::to_string(line); }
 };

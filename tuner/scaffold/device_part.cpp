@@ -24,7 +24,7 @@ bool is_device_header(std::string_view name) {
 constexpr const char* kLimits = "#include <mg/limits.cuh>";
 constexpr const char* kSharedInclude = "#include <mg/shared.cuh>";
 
-// What <mg/limits.cuh> defines.
+// Whether <mg/limits.cuh> defines the name.
 bool is_of_limits(const CudaToken& token) {
   static const std::set<std::string, std::less<>> kNames = {
       "INFINITY",  "NAN",       "M_PI",        "FLT_MAX", "FLT_MIN",  "FLT_EPSILON",
@@ -71,7 +71,8 @@ class HostParts {
     }
   }
 
-  // Each takes the line of an include that was removed. Those that find none come in front.
+  // Each new include takes the line of a removed include. If there are not enough such lines, the
+  // rest comes first in the file.
   void add_includes() {
     std::vector<std::string> missing;
     if (!find_dynamic_shared(source_).empty()) missing.emplace_back(kSharedInclude);
@@ -88,7 +89,7 @@ class HostParts {
     std::string in_front;
     for (const std::string& include : missing) in_front += include + "\n";
     if (!in_front.empty()) insertions_.push_back({0, in_front});
-    // From behind, so that the places of the others stay right.
+    // Inserts from the end, so that the places of the other insertions stay right.
     std::ranges::stable_sort(insertions_, std::ranges::greater{}, &Insertion::at);
     for (const Insertion& insertion : insertions_) part_.text.insert(insertion.at, insertion.text);
   }
@@ -98,7 +99,7 @@ class HostParts {
     insertions_.push_back({begin, std::move(text)});
   }
 
-  // Line breaks stay, so that messages of compilers name the lines of the original.
+  // Line breaks stay, so that compiler messages name the lines of the original file.
   void blank(std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end && i < part_.text.size(); ++i) {
       if (part_.text[i] != '\n') part_.text[i] = kRemoved;
@@ -120,7 +121,7 @@ class HostParts {
         i = source_.after_bracket(i);
       } else if (source_.is(i, "{")) {
         const bool scope = source_.is(first, "namespace") || source_.is(first, "extern");
-        if (scope && name == 0) return i + 1;  // what is in it is looked at too
+        if (scope && name == 0) return i + 1;  // its content is looked at too
         const std::size_t end = source_.after_bracket(i);
         if (name != 0 && !value) {
           if (!device) remove_function(first, name, end);
@@ -142,7 +143,7 @@ class HostParts {
   }
 
   struct Insertion {
-    std::size_t at;  // in the text before any
+    std::size_t at;  // in the text before all insertions
     std::string text;
   };
 

@@ -1,8 +1,9 @@
-// device_part(): a CUDA file without what NVRTC does not compile: functions of the host such as
-// main(), and includes of host headers. <mg/limits.cuh> replaces the first of these if the file
-// uses a name such as INFINITY, which nvcc knows and NVRTC does not. mg::dynamic_shared() of
-// <mg/shared.cuh> replaces dynamic shared memory in kernels. Lines keep their numbers, unless a
-// file with too few such includes gets these in front. Pure function.
+// device_part(): removes from a CUDA file what NVRTC does not compile: host functions such as
+// main(), and includes of host headers. If the file uses a name such as INFINITY, which nvcc knows
+// and NVRTC does not, <mg/limits.cuh> takes the place of a removed include. Dynamic shared memory
+// in kernels is replaced by mg::dynamic_shared(), and <mg/shared.cuh> is included for it in the
+// same way. Lines keep their numbers, unless too few includes are removed: then the new includes
+// come first in the file. Pure function.
 
 #pragma once
 
@@ -20,7 +21,7 @@ struct DevicePart {
   std::vector<std::string> included;  // "shapes.h": the quoted includes, as written
 };
 
-// `macros`: their #define is left out too, because the compiler gets them by -D.
+// The #defines of `macros` are removed too, because the compiler gets these macros by -D.
 DevicePart device_part(const CudaSource& source, const std::set<std::string>& macros = {});
 
 }  // namespace mgtune

@@ -10,7 +10,8 @@
 namespace mgtune {
 namespace {
 
-// The declaration whose "extern" is at `first`; nullopt if it is another one.
+// The declaration whose "extern" is at `first`; nullopt if it does not declare dynamic shared
+// memory.
 std::optional<DynamicShared> dynamic_shared_at(const CudaSource& source, std::size_t first) {
   if (!source.is(first, "extern") || !source.is(first + 1, "__shared__")) return std::nullopt;
   std::size_t at = first + 2;

@@ -1,6 +1,6 @@
-// Arrays of dynamic shared memory in kernels: `extern __shared__ float tile[];`. The cpu device
-// knows this memory only as mg::dynamic_shared<float>(), so `mgtune new --from` writes that
-// instead. Pure functions; plain data.
+// Arrays of dynamic shared memory in kernels: `extern __shared__ float tile[];`. On the cpu device,
+// kernels can reach this memory only through mg::dynamic_shared<float>(), so `mgtune new --from`
+// writes this call instead. Pure functions; plain data.
 
 #pragma once
 
@@ -19,8 +19,8 @@ struct DynamicShared {
   std::string replacement() const;  // "float* tile = mg::dynamic_shared<float>();"
 };
 
-// Those in the bodies of kernels, in order. One at the level of the file is not among them: a
-// function call cannot replace it.
+// The arrays that are declared in the bodies of kernels, in order. An array that is declared
+// outside of functions is not included, because a function call cannot replace it.
 std::vector<DynamicShared> find_dynamic_shared(const CudaSource& source);
 
 }  // namespace mgtune

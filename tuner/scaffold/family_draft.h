@@ -32,14 +32,15 @@ struct FamilyDraft {
   FamilyDraft(const FamilyDraft&) = delete;
   FamilyDraft& operator=(const FamilyDraft&) = delete;
 
-  // The dims that say how large the problem is: the static ones only if there are no others.
+  // The dims that say how large the problem is: the dynamic dims, or the static dims if there are
+  // no dynamic ones.
   const std::vector<std::string>& sizes() const { return dims.empty() ? static_dims : dims; }
 
   KernelSignature signature;
   std::vector<ConstantArray> constants;
   std::string source_name;  // of the copy of the kernel: "add.cu"
   std::vector<std::string> dims, static_dims;
-  std::map<std::string, std::optional<std::int64_t>> static_values;  // those of the source
+  std::map<std::string, std::optional<std::int64_t>> static_values;  // as in the source
   std::vector<std::string> type_variables, template_arguments;
   Json dtypes = Json::object(), scalars = Json::object(), defines = Json::object();
   Json constant_memory = Json::object();  // tensor -> variable

@@ -146,7 +146,7 @@ class FamilyWriter {
           return directive.name == "include" && directive.rest.starts_with('"');
         });
     open_names_ = find_open_names(source_, place_, draft_.signature);
-    std::set<std::string> constant_sizes;  // tensors need them, whoever defines them
+    std::set<std::string> constant_sizes;  // tensors need them, wherever they are defined
     for (const ConstantArray& constant : find_constant_arrays(source_)) {
       for (const std::string& extent : constant.extents) {
         const CudaSource content = read_cuda_source("", extent);
@@ -161,7 +161,7 @@ class FamilyWriter {
               "{}{}: fixed to {} by its #define. To tune it, put #ifndef and #endif around "
               "the #define and add it to params and defines",
               at, name.name, name.value.value_or(0)));
-        } else if (draft_.dims.empty()) {  // the sizes of a kernel that takes none
+        } else if (draft_.dims.empty()) {  // for a kernel that gets no sizes
           draft_.static_dims.push_back(name.name);
           draft_.static_values[name.name] = name.value;
           draft_.defines[name.name] = Json(name.name);
@@ -353,7 +353,7 @@ class FamilyWriter {
     return {};
   }
 
-  // Names that the operator file does not have are replaced by the numbers of their #define.
+  // If the operator file does not have a name, the name is replaced by the number of its #define.
   std::string extent(const std::string& written) const {
     std::string text;
     const CudaSource content = read_cuda_source("", written);
@@ -381,7 +381,8 @@ class FamilyWriter {
     }
   }
 
-  // A point at the edge of a polygon: the reference must round as the kernel does.
+  // Warns about integer outputs that depend on comparisons of floats, for example whether a point
+  // is inside a polygon: near the edge, the reference must round as the kernel does.
   void note_decisions() {
     const auto is_real = [](const DraftTensor& tensor) {
       return !tensor.parameter->type_variable.empty() || is_floating(tensor.parameter->dtype);
@@ -409,7 +410,7 @@ class FamilyWriter {
     }
   }
 
-  // The first array of the kernel. Several would be the same memory.
+  // Uses only the first array of the kernel. Several arrays would be the same memory.
   void add_dynamic_shared() {
     const std::size_t begin = source_.tokens[place_.body].offset;
     const std::size_t end = source_.tokens[place_.end].offset;
@@ -480,7 +481,7 @@ Result<KernelPlace> choose_kernel(const CudaSource& source, const std::string& k
                                did_you_mean(kernel, kernels, &KernelPlace::name), joined(names)));
 }
 
-// What was written must be an operator.
+// Checks that the new files are a valid operator.
 Status check_operator(const NewFamily& family, const std::string& family_name) {
   auto sources = std::make_shared<SourceTree>();
   sources->folder = family_name;

@@ -70,7 +70,8 @@ Json check(const FamilyDraft& draft) {
           {"tolerance", std::move(tolerance)}};
 }
 
-// One problem: large on a GPU; on the cpu device small, and no multiple of a block.
+// One problem. It is large for a GPU. For the cpu device it is small, and its sizes are not
+// multiples of a block.
 Json problem(const FamilyDraft& draft, bool emulation) {
   const std::size_t rank = std::max<std::size_t>(1, draft.sizes().size());
   constexpr std::int64_t kLarge[] = {std::int64_t{1} << 24, 4096, 1024};

@@ -8,7 +8,7 @@
 
 namespace mgtune {
 
-// The operator file: one line for each key, so that people find their way in it.
+// The operator file. It has one line for each key, so that it is easy to read.
 std::string operator_text(const FamilyDraft& draft);
 
 // reference.cu: a skeleton that gives NaN until somebody writes the formula.

@@ -206,8 +206,8 @@ bool in_capitals(const std::string& name) {
          std::ranges::any_of(name, [](unsigned char c) { return std::isupper(c) != 0; });
 }
 
-// The first use of each name that nothing declares, in the kernel; names in capitals in the whole
-// file, because the kernel may call functions of it.
+// Finds the first use of each name that nothing declares. Names in capitals are searched in the
+// whole file, because the kernel may call functions of the file; other names only in the kernel.
 void add_undefined_names(const CudaSource& source, const KernelPlace& place,
                          const NameSet& declared, std::vector<OpenName>& names) {
   NameSet seen;
@@ -217,8 +217,9 @@ void add_undefined_names(const CudaSource& source, const KernelPlace& place,
     if (!source.is_word(i) || declared.contains(token.text) || is_known_name(token.text)) continue;
     if (!inside && !in_capitals(token.text)) continue;
     if (source.is(i + 1, "(") || source.is(i + 1, "::") || source.is(i + 1, "<")) {
-      // `i < BLOCK` has the name behind the mark; name(...) and name<...>(...) are functions. A
-      // comparison `BLOCK < n` is lost by that only if it is the only use.
+      // name(...) and name<...>(...) are functions. A name before "<" counts only if there is a
+      // mark other than ";" before it. So a comparison `BLOCK < n` may be missed, which matters
+      // only if it is the only use of the name.
       if (!source.is(i + 1, "<") || !is_mark(source, i - 1) || source.is(i - 1, ";")) continue;
     }
     if (i > 0 && (source.is(i - 1, ".") || source.is(i - 1, "->") || source.is(i - 1, "::")))

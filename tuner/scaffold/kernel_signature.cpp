@@ -176,9 +176,9 @@ class SignatureReader {
     if (part.size() == 1 && part.front().text == "void") return {};
     KernelParameter parameter;
     parameter.line = part.empty() ? place_.line : part.front().line;
-    std::vector<std::string> words;  // of the type, then the name
+    std::vector<std::string> words;  // the type's words, then the name
     int pointers = 0;
-    std::string odd;  // a mark that no type here has
+    std::string odd;  // a mark that no supported type has
     for (std::size_t i = 0; i < part.size(); ++i) {
       const CudaToken& token = part[i];
       if (token.text == "=") break;
@@ -275,7 +275,7 @@ std::optional<KernelPlace> kernel_at(const CudaSource& source, std::size_t i) {
     if (source.is(i, ";") || source.is(i, "{")) return std::nullopt;
     if (source.is_word(i) && source.is(i + 1, "(")) {
       const std::size_t after = source.after_bracket(i + 1);
-      if (source.is(after, "{")) {  // __launch_bounds__(256) is followed by something else
+      if (source.is(after, "{")) {  // __launch_bounds__(256) does not continue with "{"
         return KernelPlace{source.tokens[i].text,      source.tokens[i].line, 0, i + 1, after,
                            source.after_bracket(after)};
       }

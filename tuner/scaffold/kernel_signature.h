@@ -1,5 +1,5 @@
-// The __global__ functions of a CUDA file: their names, template parameters and parameters, each
-// parameter with what an operator file can say of it. Pure functions; plain data.
+// Reads the __global__ functions of a CUDA file: their names, template parameters and parameters.
+// For each parameter it finds what an operator file can say about it. Pure functions; plain data.
 
 #pragma once
 
@@ -41,7 +41,7 @@ struct KernelParameter {
   DType dtype = DType::f32;
   int lanes = 1;  // 4 for float4
   bool pointer = false;
-  bool constant = false;  // what it points to is const
+  bool constant = false;  // the pointee is const
   int line = 0;
 };
 
@@ -57,7 +57,7 @@ struct ConstantArray {
   std::vector<std::string> extents;  // as written: {"filter_height*filter_width"}
 };
 
-// Those in the file whose elements have a dtype, in order.
+// The __constant__ arrays of the file whose elements have a dtype, in order.
 std::vector<ConstantArray> find_constant_arrays(const CudaSource& source);
 
 // The bytes of an element: 4 for "float", 16 for "float4"; nullopt for a type without a dtype.

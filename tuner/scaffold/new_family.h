@@ -1,5 +1,5 @@
-// NewFamily: the files of a family that `mgtune new` is about to write, and what to tell the user
-// of them. Plain data; pure functions but write_family().
+// NewFamily: the files of a family that `mgtune new` will write, and what to tell the user about
+// them. Plain data; pure functions except write_family().
 
 #pragma once
 
@@ -30,11 +30,12 @@ std::vector<std::string> template_names();
 // The family of templates/NAME. invalid_argument with the list of names if there is none.
 Result<NewFamily> family_like(const std::string& name);
 
-// The name that the folder gives to its family. invalid_argument if it is no C identifier, or if a
-// family of that name is built in.
+// The name that a family gets from its folder. invalid_argument if the name is not a C identifier,
+// or if a built-in family has this name.
 Result<std::string> family_name_of(const std::string& folder);
 
-// Writes the files. invalid_argument if `folder` exists and is not an empty folder; io.
+// Writes the files. invalid_argument if `folder` exists and is not an empty folder; io if a file
+// cannot be written.
 Status write_family(FileSystem& file_system, const std::string& folder, const NewFamily& family);
 
 }  // namespace mgtune

@@ -10,8 +10,8 @@
 
 namespace mgtune {
 
-// `folder` as the user wrote it, for the commands. invalid_argument if the operator file is no
-// JSON.
+// `folder` is the folder as the user wrote it; the commands in the text use it. invalid_argument if
+// the operator file is not JSON.
 Result<std::string> operator_guide(const std::string& folder, const NewFamily& family);
 
 }  // namespace mgtune

@@ -31,7 +31,7 @@ std::map<std::string, std::string> plain_macros(const CudaSource& source) {
   return macros;
 }
 
-// Whether one pair of brackets encloses all of it: "(a + b)", not "(a) + (b)".
+// Whether one pair of brackets encloses the whole text: "(a + b)", but not "(a) + (b)".
 bool is_in_brackets(const std::string& text) {
   int depth = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -1,5 +1,5 @@
-// The files of tuner/scaffold/templates, embedded in the program: a folder per word that
-// `mgtune new --like` takes, each with an operator file, a source and reference.cu.
+// The files of tuner/scaffold/templates, embedded in the program. There is one folder for each word
+// that `mgtune new --like` takes; it has an operator file, a source and reference.cu.
 
 #pragma once
 

@@ -22,29 +22,30 @@ namespace mgtune {
 namespace {
 
 constexpr std::size_t kStart = 6;          // variants before the model is asked
-constexpr std::size_t kStartChoices = 30;  // random variants; the most remote one is evaluated
+constexpr std::size_t kStartChoices = 30;  // random variants; the most distant one is evaluated
 constexpr std::size_t kWarm = 3;           // variants of a warm start
 constexpr std::size_t kSample = 1000;      // random candidates of the model
 constexpr std::size_t kElite = 8;          // the fastest variants: their neighbors are candidates
-constexpr double kRefit = 1.2;  // the lengths are fitted again when the results grew by this factor
+constexpr double kRefit = 1.2;  // fit the lengths again when there are more results by this factor
 constexpr double kMargin =
-    0.05;  // smaller improvements (in deviations) do not count: more exploring
+    0.05;  // smaller improvements (in deviations) do not count, so it explores more
 
-// The search believes a model that expects no further gain only after so many results without a
-// gain, and not before half of all results brought none, because a model that has learned little is
-// too confident.
+// A model that has learned little is too confident. So the search believes a model that expects no
+// further gain only after this many results without a gain, and only if these are at least half of
+// all results.
 constexpr std::size_t kInVain = 100;
 
-// The model's chance of a gain is multiplied by this. Its lengths and its noise are estimates, and
-// what the model has not learned yet it cannot doubt: on synthetic spaces with noise, where a
-// chance of 0.05 was told, a faster variant was left for every second seed. It was chosen on these
-// alone.
+// The model's chance of a gain is multiplied by this. The model's lengths and noise are only
+// estimates, and the model does not know how wrong they are: on synthetic spaces with noise, when
+// the model said that the chance was 0.05, a faster variant was left for every second seed. The
+// factor was chosen on these spaces only.
 constexpr double kOverconfidence = 10;
 
-// The model is asked about all variants again after so many results, because that takes long.
+// The model is asked about all variants again only after this many further results, because it
+// takes long.
 constexpr std::size_t kRenew = 20;
 
-// With so many observations a fit takes 10 ms and more, as long as some measurements.
+// From this many observations on, a fit takes 10 ms or more, as long as some measurements.
 constexpr std::size_t kLongFit = 100;
 
 // The number of observations in the model: with a thousand, a suggestion would take 0.3 s. The
@@ -105,7 +106,7 @@ class AdaptiveSearch final : public Search {
 
   std::function<void()> long_work() override {
     if (!warm_.empty() || starts() || known_ < kLongFit || !refit_is_due()) return nullptr;
-    pool_.draw(kSample);  // here, because the limit of the walk is its user's
+    pool_.draw(kSample);  // not in the work: only the caller may use the limit
     return [this] {
       fit(TimeScale(observations_));
       use_drawn_candidates();
@@ -145,13 +146,13 @@ class AdaptiveSearch final : public Search {
  private:
   using State = Observation::State;
 
-  // The fastest time fell with the result of this number.
+  // The result with the number `known` lowered the fastest time to `log_time`.
   struct Improvement {
     std::size_t known;
     double log_time;
   };
 
-  // A chance_of_gain(), and the results that it is of.
+  // A result of chance_of_gain(), and the results of variants that it was computed from.
   struct Estimate {
     double gain;
     std::size_t improvements, known;
@@ -179,8 +180,8 @@ class AdaptiveSearch final : public Search {
     return known_ - last;
   }
 
-  // The variants of a warm start come before the suggestions of the model: they say more about fast
-  // variants than the results so far.
+  // The variants of a warm start come before the suggestions of the model, because they say more
+  // about fast variants than the first results do.
   std::optional<std::uint64_t> next_warm() {
     while (!warm_.empty()) {
       const std::uint64_t index = warm_.back();
@@ -194,8 +195,9 @@ class AdaptiveSearch final : public Search {
     return observations_.size() < std::max(kStart, set_.design_count()) || measured_ == 0;
   }
 
-  // There is no model before anything was measured, so the start is the most remote of a few random
-  // variants. The most remote of all would be a corner of the space, and corners are seldom fast.
+  // There is no model before anything was measured. So the search starts with the variant among a
+  // few random ones that is farthest from all earlier variants. The farthest of all variants would
+  // be a corner of the space, and corners are seldom fast.
   std::optional<std::uint64_t> start() {
     // The constructor does not draw, because drawing takes long in a sparse space.
     if (pool_.indices().empty()) pool_.draw(kSample);
@@ -288,7 +290,8 @@ class AdaptiveSearch final : public Search {
            modelled_.size() >= kMaxModelled + kMaxGrowth;
   }
 
-  // The lengths and the noise by all results, and a posterior that has no candidates yet.
+  // Fits the lengths and the noise to all results, and makes a posterior that has no candidates
+  // yet.
   void fit(const TimeScale& scale) {
     choose_modelled(scale);
     PointTable points(encoding_.coordinates().size());
@@ -325,7 +328,8 @@ class AdaptiveSearch final : public Search {
     if (modelled_.size() <= kMaxModelled) return;
     const auto value = [&](std::size_t place) {
       const Target target = scale.target(observations_[place]);
-      // Variants that are being measured stay, so that the model does not suggest their twins.
+      // Variants that are being measured stay in the model, so that it does not suggest nearly the
+      // same variants.
       return target.kind == Target::Kind::unknown ? -std::numeric_limits<double>::infinity()
                                                   : target.value;
     };
@@ -391,7 +395,7 @@ class AdaptiveSearch final : public Search {
   RandomStream random_;
   const MixedEncoding encoding_;
   CandidatePool pool_;
-  std::vector<std::uint64_t> warm_;  // still to start with, the best last
+  std::vector<std::uint64_t> warm_;  // not tried yet, the best last
 
   std::vector<Observation> observations_;  // in the order in which they were given or reported
   std::map<std::uint64_t, std::size_t> places_;  // in observations_, by index in the set
@@ -406,10 +410,10 @@ class AdaptiveSearch final : public Search {
   mutable std::optional<Estimate> estimate_;  // the last one
   std::optional<TimeScale> scale_;            // of the posterior's targets
   std::vector<std::size_t> modelled_;         // places of the posterior's observations
-  std::size_t next_to_model_ = 0;             // the first observation that it does not have yet
+  std::size_t next_to_model_ = 0;             // the first observation that the posterior lacks
   std::size_t known_at_fit_ = 0;              // 0: never fitted
   bool lacks_candidates_ = false;             // since the last fit
-  std::set<std::uint64_t> has_neighbors_;     // whose neighbors are candidates since then
+  std::set<std::uint64_t> has_neighbors_;     // their neighbors are candidates since then
 };
 
 std::unique_ptr<Search> make_adaptive(const VariantSet& set, std::uint64_t seed,

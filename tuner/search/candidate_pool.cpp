@@ -15,8 +15,8 @@ constexpr std::ptrdiff_t kReach = 16;  // places to either side
 std::vector<Variant> neighbors(const VariantSet& set, const Variant& variant) {
   const std::vector<ParameterAxis> axes = set.axes(static_cast<std::size_t>(variant.design));
   std::vector<Variant> found;
-  // Adds the variant with some parameters moved in their lists, if the lists go so far.
-  using Move = std::pair<std::size_t, std::ptrdiff_t>;  // of a parameter, by so many places
+  // Adds the variant with some parameters moved in their lists, unless a move leaves the list.
+  using Move = std::pair<std::size_t, std::ptrdiff_t>;  // a parameter, and by how many places
   const auto add = [&](std::initializer_list<Move> moves) {
     Variant neighbor = variant;
     for (const auto& [parameter, step] : moves) {
@@ -59,7 +59,7 @@ void CandidatePool::draw(std::size_t count) {
     if (!index.has_value()) break;
     add(*index);
   }
-  // A space this small is all candidates, again and again.
+  // If a small space has no new variants left, candidates of earlier draws are used again.
   for (const std::uint64_t index : previous) {
     if (!is_excluded(index)) returned_.push_back(index);
   }

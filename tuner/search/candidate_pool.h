@@ -1,6 +1,6 @@
 // CandidatePool: the variants among which a model chooses the next one. They are a random sample,
-// of which every design has an equal share, and the neighborhoods of the best variants. So a space
-// of ten million points costs as much as one of a thousand. One thread.
+// in which every design has an equal share, and the neighborhoods of the best variants. So a space
+// of ten million points costs no more time than a space of a thousand points. One thread.
 
 #pragma once
 
@@ -30,9 +30,9 @@ class CandidatePool {
                 const std::shared_ptr<WalkLimit>& limit = std::make_shared<WalkLimit>());
 
   // Replaces the candidates by up to `count` others. There are fewer, or none, if the set has no
-  // more, or if the limit was reached before.
+  // more, or if the walk reached its limit.
   void draw(std::size_t count);
-  void add_neighbors(const Variant& variant);  // behind the others
+  void add_neighbors(const Variant& variant);  // adds them after the others
 
   // Indices into the set. Those that were excluded since the last draw stay until the next one.
   const std::vector<std::uint64_t>& indices() const { return indices_; }

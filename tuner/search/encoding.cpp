@@ -17,7 +17,7 @@ Coordinate unordered(const std::string& name) { return {name, 1.0F, 0.0F}; }
 
 constexpr float kAbsent = -2;  // if the design does not have the parameter
 
-// A parameter of all designs that have one of this name.
+// All parameters with the same name, from all designs that have one.
 struct Merged {
   std::set<std::int64_t> values;                 // of all these designs
   std::map<std::int64_t, std::int64_t> numbers;  // of those values that stand for whole numbers
@@ -25,12 +25,13 @@ struct Merged {
   std::size_t designs = 0;                       // their number
 };
 
-// How often two divides a number; -1 for those that are not sizes, such as a 0 that says "none".
+// How often two divides a number; -1 for numbers that are not sizes, such as a 0 that means "none".
 int twos(std::int64_t number) {
   return number > 0 ? std::countr_zero(static_cast<std::uint64_t>(number)) : -1;
 }
 
-// The exponents twos() of the parameter's numbers, if they say more than the numbers' order.
+// The values of twos() for the parameter's numbers; empty if they add nothing to the order of the
+// numbers.
 std::set<int> exponents(const Merged& parameter) {
   if (!parameter.ordered || parameter.values.size() < 3 ||
       parameter.numbers.size() < parameter.values.size()) {

@@ -3,10 +3,10 @@
 //
 // There is one coordinate for each parameter name. Designs that use the same name share the
 // coordinate. The values of an ordered parameter are spread evenly over [0, 1] in ascending order,
-// no matter how far apart the numbers are: lists like 1, 2, 4, 8 and 32, 64, 96 are written so that
-// each step matters about the same. Values that are identifiers are either equal or different, and
-// so are designs. If a design does not have a parameter, its variants are far from all values of
-// this parameter.
+// no matter how far apart the numbers are, because people choose the values of a list (1, 2, 4, 8
+// or 32, 64, 96) so that each step matters about the same. Identifiers are either equal or
+// different, and so are designs. If a design does not have a parameter, its variants are far from
+// all values of this parameter.
 //
 // If whole numbers are not all powers of two, as in 16, 32, 48, ..., 256, the parameter has a
 // second coordinate: how often two divides the number. A block of 48 threads may have more in
@@ -46,7 +46,7 @@ class MixedEncoding {
  private:
   struct Value {
     std::int64_t value;
-    float coordinate, twos;  // twos: on the second coordinate
+    float coordinate, twos;  // twos: the second coordinate
   };
   struct Parameter {
     std::optional<std::size_t> coordinate, twos;  // places in coordinates_

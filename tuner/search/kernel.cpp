@@ -26,7 +26,8 @@ std::size_t walk_steps(std::size_t points) {
   return static_cast<std::size_t>(std::clamp(kSteps * ratio * ratio, kMinSteps, kSteps));
 }
 
-// It falls slowly, so that far points count too: in a space of ten parameters most are far.
+// The function falls slowly, so that distant points count too: in a space of ten parameters most
+// points are distant.
 double rational_quadratic(double squared_distance) { return 1 / (1 + squared_distance / 2); }
 
 double squared(double x) { return x * x; }

@@ -70,7 +70,7 @@ void Posterior::add_candidates(std::span<const EncodedPoint> points) {
 // known. An observation without a result is assumed to be as predicted, so its residual is 0.
 void Posterior::condition(std::span<const Target> targets) {
   const std::size_t n = observed_.size();
-  std::vector<double> residuals(n);  // of each observation from its prediction, normalized
+  std::vector<double> residuals(n);  // observation minus prediction, normalized
   double sum = 0, known = 0;
   for (std::size_t j = 0; j < n; ++j) {
     if (targets[j].kind == Target::Kind::unknown) continue;
@@ -96,7 +96,7 @@ double Posterior::deviation(std::size_t candidate) const {
 }
 
 double Posterior::deviation_of_measurement(std::size_t candidate) const {
-  // With std::hypot the Python package would need glibc 2.35 in the place of 2.34.
+  // Not std::hypot: with it, the Python package would need glibc 2.35 instead of 2.34.
   const double modelled = deviation(candidate);
   return std::sqrt(modelled * modelled + scale_ * scale_ * kernel_.noise());
 }

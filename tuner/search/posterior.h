@@ -2,10 +2,11 @@
 // observations. Observations arrive one by one. With n observations and c candidates, adding one
 // costs O(n^2 + n c). Computing everything again would cost O(n^2 c).
 //
-// A variant that is still being measured is an observation too, and so is one that was raced out,
-// of which only a lower limit of the time is known. Both reduce the deviation of the candidates
-// near them. The first does not change the mean; the second changes it only if the limit is above
-// the prediction. The coordinates must outlive the object. One thread.
+// A variant that is still being measured is an observation too, and so is a variant that was raced
+// out, for which only a lower limit of the time is known. Both reduce the deviation of the
+// candidates near them. A variant that is being measured does not change the mean; a variant that
+// was raced out changes the mean only if its limit is above the prediction. The coordinates must
+// outlive the object. One thread.
 
 #pragma once
 
@@ -66,8 +67,8 @@ class Posterior {
   double mean(std::size_t candidate) const { return mean_[candidate]; }
   double deviation(std::size_t candidate) const;
 
-  // The same for a measurement of the candidate, which also has the noise: what distinguishes a
-  // variant from its neighbors and no parameter explains.
+  // The deviation of a measurement of the candidate. It includes the noise: the part of a variant's
+  // time that differs from its neighbors and that no parameter explains.
   double deviation_of_measurement(std::size_t candidate) const;
 
   // A posterior with the same observations, to which other candidates can be added.

@@ -15,7 +15,7 @@ namespace {
 // share of the variants that were visited is never overestimated.
 constexpr std::uint64_t kMaxCounted = 1U << 20U;
 
-// The largest group of equally fast variants that chance_of_gain() assumes.
+// chance_of_gain() assumes that at most this many variants are equally fast.
 constexpr std::size_t kMaxGroup = 3;
 
 std::uint64_t count_variants(const VariantSet& set) {
@@ -37,11 +37,11 @@ class RandomSearch final : public Search {
     if (evaluation.outcome == Outcome::ok) times_.push_back(evaluation.median_ns);
   }
 
-  // Let `left` be the share of the variants that were not drawn. A single variant is among them
-  // with this probability. A group of n variants is completely among them with a probability of
-  // about left^n. We assume that the faster variants are a group as large as the group of the
-  // fastest ones that were drawn, but no larger than kMaxGroup, because the fastest of a sample are
-  // often many although the optimum is a single variant.
+  // Let `left` be the share of the variants that were not drawn. This is also the probability that
+  // one certain variant was not drawn. The probability that none of a group of n variants was drawn
+  // is about left^n. We assume that the faster variants are a group as large as the group of the
+  // fastest ones that were drawn, but no larger than kMaxGroup, because a sample often has many
+  // equally fast variants although the optimum is a single variant.
   double chance_of_gain(double gain) const override {
     if (times_.empty()) return 1;
     if (variants_ == 0) variants_ = count_variants(set_);

@@ -10,8 +10,8 @@ namespace mgtune {
 namespace {
 
 constexpr std::uint64_t kMaxPoints = 1U << 22U;  // walking through them takes some 10 ms
-constexpr double kLookedAt = 10'000;             // variants, about
-constexpr std::size_t kAtOnce = 1000;            // of which the model predicts the times
+constexpr double kLookedAt = 10'000;             // about how many variants
+constexpr std::size_t kAtOnce = 1000;            // variants per prediction
 
 // The logarithm of the probability that none of the points is below the bound.
 double log_none(const Posterior& model, std::span<const EncodedPoint> points,

@@ -2,10 +2,10 @@
 // bound, by the search's model.
 //
 // It looks at the whole set, not only at the candidates of the search: of 18,000 variants the
-// search has 1,000 or so in mind, and the others may be faster too. And it asks how fast a variant
-// would be measured to be, not how fast its parameters let expect: each variant also deviates from
-// its neighbors by itself, which the model knows as noise. In a rugged set that part decides, and
-// then only few unvisited variants may be left before the chance becomes small.
+// search has about 1,000 candidates, and the others may be faster too. It predicts the time that a
+// measurement would give, not only the part of the time that the parameters explain: each variant
+// also deviates from its neighbors, and the model treats this deviation as noise. If the noise is
+// large, almost all variants must be visited before the chance becomes small.
 //
 // The set and the encoding must outlive the object. One thread.
 
@@ -30,10 +30,10 @@ class RemainingGain {
   using IsVisited = std::function<bool(std::uint64_t index)>;
 
   // The probability that any variant that was not visited has a time below `bound`, which is scaled
-  // like the targets. The variants count as independent of each other, which is an upper bound,
-  // because similar variants are fast together. 1 if the set has more points than can be counted.
-  // It takes about 0.2 s for 10,000 variants and 200 observations; of a larger set a random sample
-  // of 10,000, by `seed`, stands for all.
+  // like the targets. The variants are treated as independent of each other. The result is an upper
+  // bound, because similar variants are fast together. 1 if the set has too many points to count.
+  // It takes about 0.2 s for 10,000 variants and 200 observations. In a larger set, a random sample
+  // of about 10,000 variants, drawn with `seed`, represents all.
   double chance(const Posterior& model, std::span<const Target> targets, double bound,
                 const IsVisited& is_visited, std::uint64_t seed);
 

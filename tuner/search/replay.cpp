@@ -11,7 +11,7 @@
 namespace mgtune {
 namespace {
 
-// One strategy at work, evaluation by evaluation.
+// Runs one search, evaluation by evaluation.
 class Run {
  public:
   Run(Search& search, const TimeOf& time_of) : search_(search), time_of_(time_of) {}
@@ -69,7 +69,7 @@ Result<SeedRun> run_of(const VariantSet& set, const TimeOf& time_of, const Repla
     if (!reached && !is_over && run.evaluations() < request.target_limit) return;
     result.stop = Stop{run.evaluations(), run.fraction(optimum), reached};
   };
-  // The search goes on beyond its stop if a budget is larger.
+  // If a budget is larger, the search continues after its stop.
   const auto advance_to = [&](std::size_t evaluations) {
     while (run.evaluations() < evaluations && run.advance()) stop_if_due(false);
   };
@@ -111,8 +111,8 @@ double random_expectation(std::vector<double> times, std::size_t evaluations) {
   std::erase_if(times, [](double time) { return !(time > 0); });
   std::ranges::sort(times);
   double expectation = 0;
-  double none_faster = 1;  // the probability that no faster one was drawn
-  double left = count;     // that are not faster
+  double none_faster = 1;  // the probability that no faster variant was drawn
+  double left = count;     // the number of variants that are not faster
   for (const double time : times) {
     const double drawn = std::min(1.0, static_cast<double>(evaluations) / left);
     expectation += none_faster * drawn * times.front() / time;

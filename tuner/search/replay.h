@@ -1,6 +1,6 @@
 // Replay: runs a search strategy many times, with different seeds, on a set whose times are known.
-// It shows how near to the fastest variant the strategy comes after a number of evaluations, and
-// where it says that a further gain is unlikely. Pure functions.
+// It shows how close to the fastest variant the strategy comes after a number of evaluations, and
+// when the strategy says that a further gain is unlikely. Pure functions.
 
 #pragma once
 
@@ -28,7 +28,7 @@ struct ReplayRequest {
   std::optional<double> target = {};
   std::size_t target_limit = 0;  // a seed that has not reached the target by then stops there
   WarmStart warm_start = {};
-  std::vector<Variant> ranked = {};  // by rules; see make_search()
+  std::vector<Variant> ranked = {};  // the variants that rules name; see make_search()
 };
 
 // Where the search with one seed stopped.
@@ -38,8 +38,8 @@ struct Stop {
   bool reached = false;  // whether the target was reached; false: no evaluation was left
 };
 
-// The quality of a search is the time of the fastest variant of the set divided by the time of the
-// fastest variant that was found: 1 is perfect, 0 means that none was found.
+// The quality of a search is the time of the fastest variant of the set, divided by the time of the
+// fastest variant that the search found: 1 is perfect, 0 means that it found none.
 struct SeedRun {
   std::vector<double> fractions;  // the quality after each budget, or after all variants
   std::optional<Stop> stop;       // with a target
@@ -57,12 +57,12 @@ struct Quality {
   double worst = 0;
 };
 
-// One Quality for each budget of the request that gave `runs`, of which there must be some.
+// One Quality for each budget of the request that gave `runs`. There must be at least one run.
 std::vector<Quality> qualities(std::span<const std::size_t> budgets, std::span<const SeedRun> runs);
 
 // The exact mean of the quality if `evaluations` variants are drawn at random, each at most once.
-// It is the sum over all variants of their quality times the probability that the variant is the
-// fastest that was drawn. `times` are the values of TimeOf.
+// It is a sum over all variants: the variant's quality times the probability that it is the fastest
+// one that was drawn. `times` are the values of TimeOf.
 double random_expectation(std::vector<double> times, std::size_t evaluations);
 
 }  // namespace mgtune

@@ -40,13 +40,14 @@ Result<const Strategy*> find_strategy(const std::string& name) {
                           must_be_one_of(name, search_strategies()));
 }
 
-// Without rules, a search starts with so many rungs of the ladder. Further rungs are for other
-// problems, and the strategy finds better variants with the evaluations that they would cost.
+// Without rules, a search starts with this many rungs of the ladder. Further rungs are meant for
+// other problems; with the evaluations that they would cost, the strategy finds better variants.
 constexpr std::size_t kStartingRungs = 4;
 
 constexpr std::size_t kMaxWarm = 8;
 
-// The default, then what the rules rank or, if there are no rules, a few more rungs.
+// The default, then the variants that the rules rank or, if there are no rules, a few more rungs of
+// the ladder.
 std::vector<Variant> first_variants(const VariantSet& set, const std::vector<Variant>& ranked) {
   std::vector<Variant> first = set.ladder();
   const std::size_t rungs = ranked.empty() ? kStartingRungs : 1;
@@ -58,7 +59,7 @@ std::vector<Variant> first_variants(const VariantSet& set, const std::vector<Var
   return first;
 }
 
-// Gives these variants, then the variants of a strategy that are not among them.
+// Returns these variants first, and then the other variants of a strategy.
 class FirstVariants final : public Search {
  public:
   FirstVariants(std::vector<Variant> first, std::unique_ptr<Search> strategy)
@@ -79,7 +80,8 @@ class FirstVariants final : public Search {
   double chance_of_gain(double gain) const override { return strategy_->chance_of_gain(gain); }
   bool is_at_start() const override { return given_ < first_.size(); }
 
-  // A strategy tries few of them, so they are not those that come first in any case.
+  // A strategy tries only a few variants of a warm start, so we leave out those that come first
+  // anyway.
   void start_warm(const WarmStart& warm_start) override {
     WarmStart others = warm_start;
     std::erase_if(others, [this](const WarmVariant& warm) { return is_first(warm.variant); });

@@ -1,5 +1,5 @@
-// Search: in which order to evaluate the variants of a set. A strategy is one file here and one
-// line in the table of search.cpp. One thread.
+// Search: decides in which order to evaluate the variants of a set. A strategy is one file in this
+// folder and one line in the table of search.cpp. One thread.
 
 #pragma once
 
@@ -27,9 +27,9 @@ struct WarmVariant {
 };
 using WarmStart = std::vector<WarmVariant>;
 
-// What a search gets of the variants that were measured elsewhere: the eight fastest, the fastest
-// first. That is more than it starts with, because it leaves out those that it tries anyway.
-// `known` has their times, in any unit, as relative_time.
+// The eight fastest of the variants that were measured elsewhere, the fastest first. A search gets
+// these. It gets more than it starts with, because it skips those that it tries anyway. In `known`,
+// relative_time is the time in any unit.
 WarmStart fastest_of(WarmStart known);
 
 struct Evaluation {
@@ -47,22 +47,23 @@ class Search {
   // earlier variants are reported, because a sweep compiles several variants while it measures one.
   virtual std::optional<Variant> next() = 0;
 
-  // What next() would do first now if it takes long (10 to 50 ms). The caller does it in its place,
-  // perhaps on another thread, and calls no other function until it is done. The search returns the
-  // same variants as without it. Empty if there is no such work. The limit must be restarted before
-  // long_work() as before next(); the work itself does not use it.
+  // Returns the work that next() would do first now, if this work takes long (10 to 50 ms). The
+  // caller does the work instead, perhaps on another thread, and calls no other function until the
+  // work is done. The search then returns the same variants as if next() had done it. Empty if
+  // there is no such work. The limit must be restarted before long_work() as before next(); the
+  // work itself does not use it.
   virtual std::function<void()> long_work() { return nullptr; }
 
-  // Tells the strategy a result. Results may come in any order, at most one for each variant. The
-  // variant may also be one that next() did not return.
+  // Tells the strategy a result. Results may come in any order, at most one for each variant. It
+  // may also be the result of a variant that next() did not return.
   virtual void report(const Evaluation& evaluation) = 0;
 
   // Names variants that next() should return early: right after those that a search starts with.
   // At most one call, before next() has returned any other variant.
   virtual void start_warm(const WarmStart& /*warm_start*/) {}
 
-  // Whether next() returns one of the variants that a search starts with whatever start_warm() and
-  // report() say.
+  // Whether next() now returns one of the variants that every search starts with, which do not
+  // depend on start_warm() and report().
   virtual bool is_at_start() const { return false; }
 
   // The probability that some variant that next() has not returned yet is faster than the fastest

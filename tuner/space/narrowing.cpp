@@ -6,7 +6,7 @@
 namespace mgtune {
 namespace {
 
-// The condition for each design, or the failure of the first design if it fits none.
+// The condition for each design. If it fits no design, the failure of the first one.
 Result<std::vector<Narrowing::Condition>> parse_condition(const Operator& op,
                                                           const std::string& text) {
   std::vector<Narrowing::Condition> conditions;

@@ -1,5 +1,5 @@
-// RandomStream: random numbers from a seed that are the same on every platform. Those of
-// std::uniform_int_distribution and the others are not. One thread.
+// RandomStream: random numbers from a seed. They are the same on every platform, unlike the numbers
+// of std::uniform_int_distribution and the other standard distributions. One thread.
 
 #pragma once
 

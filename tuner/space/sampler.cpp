@@ -8,10 +8,10 @@ namespace {
 // A larger space is never listed, because the list would not fit into memory.
 constexpr std::uint64_t kMaxListed = 1U << 24U;
 
-// How many draws there are before drawing counts as slow. If the space can be listed, the limit is
-// for all draws: a draw takes about a microsecond and an enumeration some nanoseconds per point, so
-// beyond the limit an enumeration is faster. In a larger space the limit is for draws in vain, one
-// after the other.
+// How many draws there are before drawing counts as slow. If the space can be listed, the limit
+// holds for all draws together: a draw takes about a microsecond and an enumeration some
+// nanoseconds per point, so beyond the limit an enumeration is faster. In a larger space, the limit
+// holds for draws in a row that find nothing.
 std::uint64_t patience(std::uint64_t size) { return size > kMaxListed ? 4096 : 4096 + size / 64; }
 
 }  // namespace
@@ -80,7 +80,7 @@ void Sampler::enumerate_rest() {
   };
   for (std::size_t design = first_design_; design < end_design_; ++design) {
     if (set_->for_each_of(design, visit, *limit_)) continue;
-    rest_.clear();  // a part of the list would be no sample of the whole
+    rest_.clear();  // a part of the list is not a random sample
     return;
   }
   enumerated_ = true;

@@ -2,11 +2,11 @@
 // Every order is equally likely.
 //
 // It draws indices and rejects inadmissible ones, so the first variants of a large space come
-// without enumerating it. When drawing gets slow, the rest is enumerated and shuffled. A space of
-// more than 2^24 points is never listed. If hardly any of its points is admissible, the parameters
-// get random values one after the other, which prefers variants with few neighbours. The same seed
-// gives the same order on every platform. Drawing and enumerating count as steps of a limit, which
-// samplers and their user share. One thread.
+// without enumerating the space. When drawing gets slow, the remaining variants are enumerated and
+// shuffled. A space of more than 2^24 points is never listed. If almost none of its points are
+// admissible, the parameters get random values one after the other. This method prefers variants
+// with few neighbours. The same seed gives the same order on every platform. Drawing and
+// enumerating count as steps of a limit, which samplers and their user share. One thread.
 
 #pragma once
 
@@ -23,7 +23,7 @@ namespace mgtune {
 
 class Sampler {
  public:
-  // Of all designs, or of one.
+  // The variants of all designs, or of one design.
   Sampler(const VariantSet& set, std::uint64_t seed, std::optional<std::size_t> design = {},
           std::shared_ptr<WalkLimit> limit = std::make_shared<WalkLimit>());
 

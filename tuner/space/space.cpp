@@ -61,7 +61,7 @@ struct Space::Walk {
   const Visit* visit;
   WalkLimit* limit;
   std::uint64_t skip = 0;          // points at the beginning of the design
-  RandomStream* random = nullptr;  // says with which of its values a parameter begins
+  RandomStream* random = nullptr;  // chooses the value with which a parameter begins
   DesignStatistics* statistics = nullptr;
   std::uint64_t lost_to_requirements = 0;
 };

@@ -1,11 +1,11 @@
 // Space: the variants of an operator that are admissible on a device for a binding or a problem.
 //
-// It is the cartesian product of each design's parameters, designs in the file's order, the last
-// parameter fastest. Every point has an index in [0, size()), and every function here visits points
-// in that order. A constraint is tested as soon as the parameters that it reads, directly or
-// through lets, are bound, so most of a product is never visited. If the space is made from a
-// Problem, constraints that name dynamic dims are tested too. Constraints that read build.* are
-// tested when a build is loaded.
+// Its points are the cartesian product of each design's parameters. The designs follow one another
+// in the file's order, and the last parameter changes fastest. Every point has an index in [0,
+// size()), and every function here visits points in the order of the indices. A constraint is
+// tested as soon as the parameters that it reads, directly or through lets, are bound, so most of a
+// product is never visited. If the space is made from a Problem, constraints that name dynamic dims
+// are tested too. Constraints that read build.* are tested when a build is loaded.
 //
 // The operator must outlive the space. Immutable: const methods may run concurrently.
 
@@ -38,8 +38,8 @@ struct DesignStatistics {
   // "requires device.cc == 90" if requirements exclude every point, otherwise "".
   std::string unavailable;
 
-  // False: there was more to visit than was allowed. `admissible` and `pruned` have the points that
-  // were seen until then.
+  // False if the walk stopped at its limit. `admissible` and `pruned` then have only the points
+  // that were visited until then.
   bool counted = true;
 };
 
@@ -48,7 +48,8 @@ struct DesignStatistics {
 std::uint64_t admissible_variants(const std::vector<DesignStatistics>& designs);
 bool is_counted(const std::vector<DesignStatistics>& designs);
 
-// The limit of statistics() if a user waits for it. It takes at most a third of a second.
+// The limit for statistics() if a user waits for the result. So many nodes take at most a third of
+// a second.
 inline constexpr std::uint64_t kCountedNodes = 1U << 22U;
 
 class Space final : public VariantSet {
@@ -69,7 +70,7 @@ class Space final : public VariantSet {
   std::optional<std::uint64_t> next_admissible(std::uint64_t index,
                                                WalkLimit& limit) const override;
   bool for_each_of(std::size_t design, const Visit& visit, WalkLimit& limit) const override;
-  // Starts at a random value of each parameter, so that the first variant is found without a walk
+  // Starts at a random value of each parameter, so that it finds the first variant without walking
   // through the list.
   bool wander_through(std::size_t design, RandomStream& random, const Visit& visit,
                       WalkLimit& limit) const override;
@@ -81,11 +82,11 @@ class Space final : public VariantSet {
       std::uint64_t max_nodes = std::numeric_limits<std::uint64_t>::max()) const;
 
  private:
-  // The expressions to evaluate when a parameter has its value, in order. A point is lost to the
-  // first one that fails, under its text.
+  // An expression to evaluate as soon as a parameter has its value. Steps are evaluated in order.
+  // The first one that fails excludes the point, which is counted under the step's text.
   struct Step {
     const Expression* expression;
-    int let_slot = -1;  // where the value goes; -1: a condition, which has to be true
+    int let_slot = -1;  // where the value goes; -1: a condition, which must be true
     bool requirement = false;
     std::string text;
   };

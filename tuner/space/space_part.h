@@ -1,7 +1,7 @@
 // SpacePart: the variants of a space that one shard of a sweep visits. The parts of all shards are
 // disjoint, except for the default, which every part has, because a sweep compares everything with
-// it. Points keep the indices of the whole space. Immutable: const methods may run concurrently.
-// What the space refers to must outlive the object.
+// the default. Points keep the indices of the whole space. Immutable: const methods may run
+// concurrently. The objects that the space refers to must outlive this object.
 
 #pragma once
 
@@ -16,7 +16,8 @@
 
 namespace mgtune {
 
-// A number that looks random and is the same on every machine. It deals the points of a space.
+// A hash of the index that is the same on every machine. It is used to distribute the points of a
+// space.
 std::uint64_t scattered(std::uint64_t index);
 
 class SpacePart final : public VariantSet {
@@ -41,7 +42,7 @@ class SpacePart final : public VariantSet {
   bool for_each_of(std::size_t design, const Visit& visit, WalkLimit& limit) const override;
   bool wander_through(std::size_t design, RandomStream& random, const Visit& visit,
                       WalkLimit& limit) const override;
-  std::vector<Variant> ladder() const override;  // the default, and what the part has of the rest
+  std::vector<Variant> ladder() const override;  // the default, and the other rungs that it has
 
  private:
   bool owns(std::uint64_t index) const;

@@ -1,10 +1,10 @@
 // VariantSet: the variants that a search may visit. They come from the file of an operator (Space),
 // or from a recording, in which all of them were measured (exchange/recorded_space.h).
 //
-// It is a union of designs, each with parameters that have listed values. Points are numbered from
-// 0 to size(), those of a design one after the other. Some points may not be admissible. There may
-// be 10^15 of them, so every walk through a set has a WalkLimit. Immutable: const methods may run
-// concurrently.
+// It is a union of designs. Each design has parameters with lists of values. Points are numbered
+// from 0 to size() - 1; the points of a design have consecutive numbers. Some points may not be
+// admissible. There may be 10^15 of them, so every walk through a set has a WalkLimit. Immutable:
+// const methods may run concurrently.
 
 #pragma once
 
@@ -22,8 +22,8 @@ namespace mgtune {
 
 struct ParameterAxis {
   std::string name;
-  std::vector<std::int64_t> values;  // that a Variant can have, in the order of the list
-  bool ordered = true;               // false: identifiers, of which none is larger than another
+  std::vector<std::int64_t> values;  // all values that a Variant can have, in the order of the list
+  bool ordered = true;               // false: identifiers, which have no order
   std::vector<std::int64_t> numbers = {};  // that the values stand for, if all are whole numbers
 };
 
@@ -38,11 +38,11 @@ class VariantSet {
   virtual std::uint64_t first_point(std::size_t design) const = 0;  // size() for design_count()
 
   virtual Variant point(std::uint64_t index) const = 0;           // index < size()
-  virtual std::uint64_t index(const Variant& variant) const = 0;  // of values that are listed
+  virtual std::uint64_t index(const Variant& variant) const = 0;  // its values must be listed
   virtual bool admits(const Variant& variant) const = 0;
 
   // The first admissible point at `index` or after it; nullopt if there is none, or if the limit
-  // was reached before. This version tests them one by one.
+  // was reached before. The default implementation tests the points one by one.
   virtual std::optional<std::uint64_t> next_admissible(std::uint64_t index,
                                                        WalkLimit& limit) const {
     for (; index < size() && limit.step(); ++index) {
@@ -55,8 +55,8 @@ class VariantSet {
   // stopped it.
   virtual bool for_each_of(std::size_t design, const Visit& visit, WalkLimit& limit) const = 0;
 
-  // The same in another order, which may begin anywhere. This version uses the order of the list,
-  // starting at a random point.
+  // The same in another order, which may begin anywhere. The default implementation uses the order
+  // of the list and starts at a random point.
   virtual bool wander_through(std::size_t design, RandomStream& random, const Visit& visit,
                               WalkLimit& limit) const {
     const std::uint64_t first = first_point(design), end = first_point(design + 1);

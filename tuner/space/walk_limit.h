@@ -1,6 +1,7 @@
-// WalkLimit: when to stop walking through a set of variants that has too many points. A walk counts
-// its steps here. It ends after a number of steps, which is the same in every run, or when a
-// deadline has passed or a function says so, which are asked every few thousand steps. One thread.
+// WalkLimit: says when to stop walking through a set of variants that has too many points. A walk
+// counts its steps here. It ends after a number of steps, which is the same in every run, or when a
+// deadline has passed or a function says so. The deadline and the function are checked only every
+// 4096 steps. One thread.
 
 #pragma once
 
@@ -23,15 +24,15 @@ class WalkLimit {
                      std::function<bool()> should_stop = nullptr)
       : max_steps_(max_steps), should_stop_(std::move(should_stop)) {}
 
-  // The next walk has all steps again.
+  // Starts counting again from 0, for the next walk.
   void restart(std::optional<Clock::time_point> deadline) {
     steps_ = 0;
     end_ = End::none;
     deadline_ = deadline;
   }
 
-  // Called for each point, and for each beginning of a point, that a walk visits. Once it has
-  // returned false, it does so until restart().
+  // Call it for each point, and for each prefix of a point, that a walk visits. Once it has
+  // returned false, it returns false until restart().
   bool step() {
     if (steps_ == max_steps_ && end_ == End::none) end_ = End::steps;
     if (steps_ % kStepsPerLook == 0 && end_ == End::none && is_stopped()) end_ = End::stopped;

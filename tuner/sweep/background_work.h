@@ -1,6 +1,6 @@
-// BackgroundWork: one piece of work at a time on a thread of its own, while the caller drives
-// workers. A descriptor says when it is done, so that the caller can wait for either. One thread
-// uses an object.
+// BackgroundWork: does one piece of work at a time on a separate thread, while the caller drives
+// workers. A file descriptor becomes readable when the work is done, so that the caller can wait
+// for the work and for workers at the same time. One thread uses an object.
 
 #pragma once
 
@@ -19,15 +19,15 @@ class BackgroundWork {
   BackgroundWork& operator=(const BackgroundWork&) = delete;
   ~BackgroundWork() = default;  // waits for the work
 
-  // Begins the work, which must not throw, if no other is at work. If no thread can be started, it
-  // is done before this returns.
+  // Begins the work, which must not throw. No other work may be running. If no thread can be
+  // started, the work is done before start() returns.
   void start(const std::function<void()>& work);
 
   bool is_at_work() const { return is_at_work_; }  // until take() says that it is done
   // Whether the work has been done since the last call.
   bool take();
 
-  void join(WaitSet& waiting) const;  // adds what take() waits for; nothing without work
+  void join(WaitSet& waiting) const;  // adds what take() waits for; adds nothing without work
 
  private:
   FileDescriptor done_;  // can be read once the work is done

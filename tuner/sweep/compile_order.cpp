@@ -7,22 +7,22 @@
 namespace mgtune {
 namespace {
 
-// So many variants of each process are spread over the space. Without results there is nothing to
-// predict from, and a sweep asks for as many before the first one has its result.
+// For each process, this many variants are spread over the space. Without results there is nothing
+// to predict from, and a sweep asks for this many variants before the first one has its result.
 constexpr std::size_t kSpread = 2;
 
-// The part of the time left that one variant may take before the order matters.
+// The order matters as soon as one variant takes more than this part of the remaining time.
 constexpr double kLongPart = 0.1;
 
-// A prediction may be too short by so much, all in all.
+// The predictions may be too short by this factor in total.
 constexpr double kPredictionMargin = 1.5;
 
-// Numbers of the sum that are known from few variants are pulled to 0, as if so many further ones
-// had taken the predicted time.
+// A number of the sum that is known from few variants is pulled towards 0, as if this many further
+// variants had taken exactly the time that is predicted without this number.
 constexpr double kShrinkage = 0.5;
 
 constexpr std::size_t kRounds = 8;  // of the fit, each of which goes through all parameters
-constexpr double kRefitAt = 1.125;  // times as many results as the last fit had
+constexpr double kRefitAt = 1.125;  // fit again with this many times the results
 
 constexpr double kGoldenPart = 0.6180339887498949;
 
@@ -46,7 +46,7 @@ std::optional<double> CompileOrder::likely_seconds(const Variant& variant) {
   return predicted(terms_of(variant));
 }
 
-// The design's own first, then one for each parameter.
+// First the design's term, then one for each parameter.
 CompileOrder::Terms CompileOrder::terms_of(const Variant& variant) {
   Terms terms;
   for (std::size_t i = 0; i <= variant.values.size(); ++i) {
@@ -72,7 +72,7 @@ void CompileOrder::fit() {
     mean_ += one.log_seconds / static_cast<double>(compiled_.size());
     most_terms = std::max(most_terms, one.terms.size());
   }
-  std::vector<double> left;  // of each logarithm, by the numbers so far
+  std::vector<double> left;  // the part of each logarithm that is not explained yet
   left.reserve(compiled_.size());
   for (const Compiled& one : compiled_) left.push_back(one.log_seconds - mean_);
   effects_.assign(places_.size(), 0.0);

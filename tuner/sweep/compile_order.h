@@ -1,13 +1,14 @@
-// CompileOrder: in which order variants compile that will all be compiled.
+// CompileOrder: decides in which order variants compile, if all of them will be compiled anyway.
 //
-// Only the end of such a sweep depends on the order: if a variant of 6 s is the last to begin, 15
-// of 16 compile processes have nothing to do meanwhile. So as soon as one variant could take more
-// than a tenth of the time that is left, those go first that are likely to take longest. Before
-// that the variants keep their order.
+// The order matters only at the end of such a sweep: if a variant that takes 6 s begins last, 15 of
+// 16 compile processes have nothing to do meanwhile. So as soon as one variant will probably take
+// more than a tenth of the time that is left, the slowest variants go first. Before that, the
+// variants keep their order.
 //
-// How long a variant takes is predicted from those that have compiled. The logarithm of the time is
-// a sum: one number for the design, and one for each value of a parameter. So that it is soon known
-// for every value, the first variants are spread over all of them.
+// How long a variant takes is predicted from the variants that have compiled. The predicted
+// logarithm of the time is a sum: one number for the design, and one for each value of a parameter.
+// The first variants are spread over the whole list, so that the numbers of all values are soon
+// known.
 //
 // One thread.
 
@@ -25,23 +26,24 @@ namespace mgtune {
 
 class CompileOrder {
  public:
-  // What shares the work.
+  // `processes` is the number of compile processes that share the work.
   explicit CompileOrder(std::size_t processes) : processes_(processes) {}
 
   void add(Variant variant);
 
-  // How long a variant took. It may be one that was not added.
+  // Reports how long a variant took. The variant need not have been added.
   void report(const Variant& variant, double seconds);
 
-  // How long the variant is likely to take; nullopt as long as nothing was reported.
+  // How long the variant will probably take; nullopt until a time is reported.
   std::optional<double> likely_seconds(const Variant& variant);
 
-  // Which one compiles next; nullopt if none is left. If all do not fit into `seconds_left`, the
-  // order is that of add(), so that long variants do not take the time of many short ones.
+  // The variant to compile next; nullopt if none is left. If the variants do not all fit into
+  // `seconds_left`, they keep the order of add(), so that long variants do not take the time of
+  // many short ones.
   std::optional<Variant> next(std::optional<double> seconds_left);
 
  private:
-  // The numbers whose sum is predicted for a variant: places in effects_.
+  // The indices in effects_ of the numbers that are added up for a variant.
   using Terms = std::vector<std::size_t>;
   using Value = std::tuple<int, std::size_t, std::int64_t>;  // of a parameter of a design
 
@@ -64,7 +66,7 @@ class CompileOrder {
   std::vector<Waiting> waiting_;
   std::size_t given_ = 0;
   std::vector<Compiled> compiled_;
-  std::size_t fitted_ = 0;  // how many of them the numbers know
+  std::size_t fitted_ = 0;  // how many of compiled_ the last fit used
   double mean_ = 0;         // of their logarithms
   std::map<Value, std::size_t> places_;
   std::vector<double> effects_;

@@ -37,7 +37,7 @@ std::vector<OutcomeRecord> Contenders::finalists() const {
 }
 
 Status Contenders::begin_pick(Finals finals, bool has_results) {
-  // A variant that failed at another problem is never run on this GPU, so it is no pick.
+  // A variant that failed at another problem is never run on this GPU, so it cannot be the pick.
   MGTUNE_ASSIGN(const FailedVariants failed, read_failed_variants(shared_, view_));
   std::erase_if(all_, [&](const auto& contender) {
     return failed.find(view_.gpu, view_.op, contender.first).has_value();

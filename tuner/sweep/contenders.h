@@ -1,7 +1,8 @@
-// Contenders: the variants of one problem that passed, of this sweep and of earlier ones, and the
-// pick among them. A final decides, and other problems go on while it is held: it waits for a GPU
-// like a measurement. Until it is over, the fastest single measurement is the pick of a problem
-// that had none. So what other problems start with does not depend on when a final ends.
+// Contenders: the variants of one problem that passed, in this sweep and in earlier ones, and the
+// pick among them. A final decides. It waits for a GPU like a measurement, and other problems
+// continue while it is held. Until the final is over, a problem without a pick gets the fastest
+// single measurement as its pick. So the warm start of other problems does not depend on when a
+// final ends.
 //
 // All arguments must outlive the object. One thread.
 
@@ -25,13 +26,13 @@ namespace mgtune {
 
 class Contenders {
  public:
-  // `view` has the problem's default; it gets the winner.
+  // `view` has the problem's default; the winner is written into it.
   Contenders(SweepShared& shared, const PlannedProblem& planned, const KnownResults& results,
              TunedView& view)
       : shared_(shared), planned_(planned), results_(results), view_(view) {}
 
-  void recall(const VariantState& state);  // of an earlier sweep, which the summary may not count
-  void add(const VariantState& state);     // that the summary has counted
+  void recall(const VariantState& state);  // one of an earlier sweep; perhaps not in the summary
+  void add(const VariantState& state);     // one that the summary has counted
   bool has(const std::string& variant) const { return all_.contains(variant); }
   std::size_t size() const { return all_.size(); }
 
@@ -39,15 +40,16 @@ class Contenders {
   const VariantState* best() const;        // nullptr if there are none
   const VariantState* of_default() const;  // nullptr if it did not pass
 
-  // Those that a final would be held among.
+  // The contenders that would take part in a final.
   std::vector<OutcomeRecord> finalists() const;
 
-  // Which finals count. A problem of which this process has a part only, and one for rules, has no
-  // final in any case.
+  // Which finals may decide: only a final that the store already has, or a new one too. A problem
+  // has no final in any case if this process has only a part of its variants, or if the sweep is
+  // for rules.
   enum class Finals : std::uint8_t { known, all };
 
-  // Picks the winner: at once, or when the final is over. `has_results`: this sweep has some of the
-  // problem. Without any and without contenders the pick of the store stays.
+  // Picks the winner, at once or when the final is over. `has_results`: this sweep has results of
+  // the problem. If there are neither results nor contenders, the store's pick stays.
   Status begin_pick(Finals finals, bool has_results);
 
   // While the final is held.

@@ -13,7 +13,8 @@
 namespace mgtune {
 namespace {
 
-// Workers refuse such a build today. Rows that were recorded before they did have only the log.
+// Workers refuse a build to which ptxas objects. Rows that were recorded before workers did so have
+// only the log.
 void refuse_objected(BuildRecord& build) {
   std::string objections = ptxas_objections(build.message);
   if (build.outcome != Outcome::ok || objections.empty()) return;
@@ -22,7 +23,8 @@ void refuse_objected(BuildRecord& build) {
   build.sha256.clear();
 }
 
-// What tells a kernel from those of other problems, which may have the same name.
+// Names for the kernels of a build that other builds may have too. A name includes whatever
+// distinguishes the kernel from kernels with the same name at other problems.
 std::vector<std::string> common_kernels(const BuildRequest& request) {
   if (!request.kernels_apart || request.kernels.size() < 2) return {};
   const std::string program = program_text(request);
@@ -82,8 +84,8 @@ Result<VariantState> KnownResults::look_up(const Variant& variant) {
     MGTUNE_TRY(find_results(state));
   }
   if (state.need == VariantState::Need::measure) {
-    // The binary is verified: a measure worker would compile a damaged one again, within the
-    // deadline of the variant.
+    // We verify the binary here, because otherwise a measure worker would compile a damaged one
+    // again, within the deadline of the variant.
     const std::optional<Build> cached = cache_.load(state.build.key);
     state.cached = cached.has_value() && cached->sha256 == state.build.sha256;
     if (state.cached) state.code = machine_code_identity(cached->binary);
@@ -105,7 +107,8 @@ Status KnownResults::add_build(VariantState& state, const WorkReply& reply) {
     state.build.outcome = reply.outcome;
     state.build.message = reply.message;
   }
-  // The machine's limits may be wider when the next sweep tries the build again.
+  // Without the key, the next sweep tries the build again: the machine may have more memory or time
+  // then.
   if (reply.failure != StatusCode::ok) state.build.key.clear();
   return find_results(state);
 }

@@ -1,6 +1,7 @@
-// KnownResults: finds the results that the store already has of a variant on one problem, and so
-// which steps are left: build key -> binary -> check -> measurement. A step is looked up only if
-// the result of the step before is known. Nothing is compiled here; other processes do that.
+// KnownResults: finds the results that the store already has for a variant on one problem. This
+// shows which of the steps are left: build key -> binary -> check -> measurement. A step is looked
+// up only if the result of the previous step is known. Nothing is compiled here; other processes do
+// that.
 //
 // One thread. The store, the builder, the cache and the problem must outlive the object.
 
@@ -23,15 +24,16 @@
 
 namespace mgtune {
 
-// One variant on its way from the search to its row. Its outcome is valid once nothing is needed.
+// One variant on its way from the search to its row in the store. Its outcome is valid once `need`
+// is `nothing`.
 struct VariantState : OutcomeRecord {
   enum class Need : std::uint8_t { compile, measure, nothing };
 
   Variant point;  // `variant` is its text
   Need need = Need::compile;
-  bool cached = false;  // the build cache has an entry of its build: no compiler is likely to run
+  bool cached = false;        // the build cache has its build, so probably no compiler will run
   std::string launches = {};  // launch_values(); see same_code.h
-  std::string code = {};      // machine_code_identity() of the build; "" where nobody has read it
+  std::string code = {};      // machine_code_identity() of the build; "" if it was not read
   // Names for the kernels that its build may have in common with those of other variants.
   std::vector<std::string> kernels = {};
   std::string group = {};  // variants of the problem with the same text may compile together
@@ -42,12 +44,12 @@ struct VariantState : OutcomeRecord {
 // What a sweep tries again although the store has a result.
 struct Retries {
   std::set<Outcome> outcomes;
-  std::set<std::string> builds = {};  // keys of the builds that were made again in this sweep
+  std::set<std::string> builds = {};  // the keys of builds that this sweep has made again
 };
 
 class KnownResults {
  public:
-  // Results with the outcomes of `retries` count as unknown; nullptr: none do.
+  // Results with the outcomes of `retries` count as unknown. With nullptr, all results count.
   KnownResults(Store& store, Builder& builder, BuildCache& cache, const DeviceInfo& device,
                const Problem& problem, std::int64_t gpu_id, std::int64_t problem_id,
                std::string method, Retries* retries = nullptr);
@@ -56,13 +58,13 @@ class KnownResults {
   // divides by zero), its outcome is known at once: compile_failed, with an empty build key.
   Result<VariantState> look_up(const Variant& variant);
 
-  // Adds the reply of the compile pool. Afterwards the variant needs measuring, or nothing, because
+  // Adds the reply of the compile pool. Afterwards the variant needs measuring. It needs nothing if
   // its binary has results already or could not be made.
   Status add_build(VariantState& state, const WorkReply& reply);
 
-  // Adds the reply of the measure worker. If the worker crashed or hung, the reply has no check or
-  // measurement. Then one with this outcome is added, so that a later sweep does not run the
-  // variant again.
+  // Adds the reply of the measure worker. If the worker crashed or hung, the reply has neither a
+  // check nor a measurement. Then a record with this outcome is added, so that a later sweep does
+  // not run the variant again.
   void add_measurement(VariantState& state, const WorkReply& reply) const;
 
  private:

@@ -1,5 +1,5 @@
 // PlannedProblem: a problem that a sweep will tune on a device, with its space. The space is made
-// once and its variants are counted once, and all other code takes them from here. Plain data; the
+// once and its variants are counted once; all other code takes them from here. Plain data; the
 // operator must outlive it.
 
 #pragma once
@@ -19,14 +19,15 @@ namespace mgtune {
 
 struct PlannedProblem {
   Problem problem;
-  Space space;                 // what the sweep, with all its shards, may visit
+  Space space;                 // what all shards of the sweep together may visit
   std::optional<Space> whole;  // set if `space` is only the part that a narrowing leaves
   std::vector<DesignStatistics> designs;
   std::uint64_t admissible = 0;  // variants, over all designs
   bool counted = true;           // false: counting was stopped, and there may be more
 
-  // What a shard of a sweep has of the problem, if it is not all: the variants that it visits, and
-  // how many of them at most. `admissible` is then their number, and `designs` are still whole.
+  // The part of the problem that a shard has, if it does not have all: the variants that it may
+  // visit, and how many of them it visits at most. `admissible` is then the number of these
+  // variants, while `designs` still describes the whole space.
   std::optional<SpacePart> part = {};
   std::optional<std::int64_t> evaluations = {};
 
@@ -46,7 +47,7 @@ struct PlannedProblem {
 PlannedProblem plan_problem(Problem problem, const DeviceInfo& device, std::uint64_t max_nodes,
                             const std::shared_ptr<const Narrowing>& narrowing = nullptr);
 
-// Counts the variants of a problem again that was not counted, for more steps.
+// If not all variants of the problem were counted, counts them again, with more steps.
 void count_further(PlannedProblem& planned, std::uint64_t max_nodes);
 
 // The records that the store keeps of the designs' spaces, one per design: how many points there

@@ -51,8 +51,8 @@ ProblemSweep::ProblemSweep(SweepShared& shared, const PlannedProblem& planned, K
         return is_it ? machine_code_identity(cached->binary) : std::string();
       }) {}
 
-// Results of earlier runs that still hold compete with those of this run, so that a short sweep
-// never replaces a better pick of a long one.
+// Valid results of earlier runs compete with the results of this run, so that a short sweep never
+// replaces a better pick of a long one.
 Status ProblemSweep::recall() {
   MGTUNE_ASSIGN(const std::vector<OutcomeView> rows,
                 shared_.store.outcomes(0, view_.op, view_.problem));
@@ -61,12 +61,12 @@ Status ProblemSweep::recall() {
     const Result<Variant> variant = parse_variant(*problem_.op, row.variant);
     if (!variant.ok() || !planned_.admits(*variant)) continue;
     MGTUNE_ASSIGN(VariantState state, results_.look_up(*variant));
-    if (!planned_.visited().admits(*variant)) {  // it competes, but this sweep does not visit it
+    if (!planned_.visited().admits(*variant)) {  // it competes, but is not visited here
       if (state.contends()) contenders_.recall(state);
       continue;
     }
     if (!state.build.sha256.empty()) shared_.pool.others_compile();
-    // A row of another method says nothing of this one's, but its build may be known.
+    // The time of another method does not count, but the row's build may be known.
     const bool is_ours = !row.measurement || row.measurement->method == view_.tuned.method;
     if (is_ours) recorded_.emplace(state.variant, row);
     const bool is_retried =
@@ -82,7 +82,7 @@ Status ProblemSweep::recall() {
   const Result<Variant> standard = parse_variant(*problem_.op, view_.tuned.default_variant);
   const bool visits_default = standard.ok() && planned_.visited().admits(*standard);
   proposals_.set_default(visits_default ? view_.tuned.default_variant : "");
-  // The default's place is kept where it has no result yet.
+  // One evaluation is reserved for the default if it has no result yet.
   const bool keeps_place = visits_default && others == recalled_.begin();
   const std::optional<std::int64_t> limit = max_evaluations(shared_.options, planned_);
   if (!limit.has_value()) return {};
@@ -147,12 +147,13 @@ Status ProblemSweep::begin_ahead() {
 
 Status ProblemSweep::begin() {
   if (std::exchange(has_begun_, true)) return {};
-  // What was compiling when an earlier turn ended is asked for again.
+  // Variants that were compiling when an earlier turn ended are requested again.
   for (auto& [request, states] : std::exchange(compiling_, {})) {
     for (VariantState& state : states) compile(std::move(state));
   }
-  // Known results count before the search is asked. So the search learns from all of them, and the
-  // same command ends at the same place, whatever order the search prefers by then.
+  // Known results are reported before the search is asked for variants. So the search learns from
+  // all of them, and the same command ends at the same place, no matter which order the search
+  // would prefer now.
   for (const VariantState& state : std::exchange(recalled_, {})) {
     ++requested_;
     MGTUNE_TRY(finish(state, Origin::store));
@@ -164,12 +165,12 @@ Status ProblemSweep::begin() {
 Status ProblemSweep::advance(std::size_t window) {
   MGTUNE_TRY(want_more(window));
   if (stage_ == Stage::turn && !compiling_.empty() && !stopping()) {
-    MGTUNE_TRY(measure_ceilings_once());  // while they compile
+    MGTUNE_TRY(measure_ceilings_once());  // while variants compile
   }
   return measure_ready();
 }
 
-// A variant may be ready while all GPUs are at the finals of other problems.
+// ready_ counts too: a variant may be ready while all GPUs hold finals of other problems.
 bool ProblemSweep::waits_for_nothing() {
   const bool has_all = compiling_.empty() && ready_.empty() && !proposals_.is_thinking();
   return measuring_.empty() && (has_all || stopping());
@@ -207,8 +208,8 @@ Status ProblemSweep::want_more(std::size_t window) {
       variant = proposals_.next(deadline_);
     }
     if (!variant.has_value()) {
-      // If the search was stopped while it looked, it goes on when the problem gets more time.
-      // Variants that are at work, such as the default, still get their results.
+      // If the search was stopped while it looked for a variant, it continues when the problem gets
+      // more time. Variants that are in progress, such as the default, still get their results.
       const bool is_stopped = !proposals_.exhausted() && !proposals_.is_thinking();
       if (stage_ == Stage::turn && is_stopped && at_work() == 0) stopped_ = true;
       break;
@@ -226,7 +227,7 @@ Status ProblemSweep::want(const Variant& variant) {
   if (!state.build.sha256.empty()) shared_.pool.others_compile();
   switch (state.need) {
     case VariantState::Need::nothing: {
-      const bool is_new = state.build.key.empty() && !is_recorded(state);  // it has no kernels
+      const bool is_new = state.build.key.empty() && !is_recorded(state);  // it has no kernel names
       return finish(state, is_new ? Origin::build : Origin::store);
     }
     case VariantState::Need::measure:
@@ -240,8 +241,8 @@ Status ProblemSweep::want(const Variant& variant) {
   return {};
 }
 
-// Builds of other machines are not in the cache of this one. The worker of a final would compile
-// them one after the other, within the time of the final.
+// Builds of other machines are not in the cache of this one. If they are not compiled here, the
+// worker of a final compiles them one after the other, within the time of the final.
 void ProblemSweep::compile_finalists() {
   for (const OutcomeRecord& finalist : contenders_.finalists()) {
     const std::optional<Build> cached = shared_.cache.load(finalist.build.key);
@@ -250,7 +251,7 @@ void ProblemSweep::compile_finalists() {
   }
 }
 
-// Variants with the same build wait for one request, also those of two problems.
+// Variants with the same build wait for one request, even if they belong to two problems.
 void ProblemSweep::compile(VariantState state) {
   const auto [build, is_new] = shared_.compiling.try_emplace(state.build.key, shared_.next_request);
   const std::int64_t id = build->second;
@@ -312,8 +313,8 @@ Status ProblemSweep::take_build(const WorkReply& reply) {
   return {};
 }
 
-// -> ready, or finished with the result of a variant that has the same code. The default is what
-// all are compared with, so it is measured itself.
+// -> ready, or finished with the result of a variant that has the same code. The default itself is
+// always measured, because all variants are compared with it.
 Status ProblemSweep::make_ready(VariantState state) {
   if (is_default(state)) {
     same_code_.announce(state);
@@ -327,15 +328,17 @@ Status ProblemSweep::make_ready(VariantState state) {
   return {};
 }
 
-// Ready -> measuring, while there is a worker for it. The default has its result first, however
-// long it compiles: the one that others are compared with must not be missing when the budget ends.
-// The time of the fastest goes along, so that the worker stops early on variants that are slower.
-// Ahead of its turn a problem leaves the first GPU to the other one, so that no GPU goes to and fro
-// between two problems: a new checker costs two runs of the reference.
+// Ready -> measuring, as long as a worker has room. The default gets its result first, no matter
+// how long it compiles: all variants are compared with it, so it must not be missing when the
+// budget ends. The request has the time of the fastest variant, so that the worker stops early if a
+// variant is slower. Ahead of its turn, a problem leaves the first GPU to the problem with the
+// turn, so that no GPU alternates between two problems: a new checker costs two runs of the
+// reference.
 Status ProblemSweep::measure_ready() {
   const bool has_turn = stage_ == Stage::turn;
   if (!has_turn && shared_.workers.size() < 2) return {};
-  // Others go on meanwhile, so the loop below looks at all of its conditions afterwards.
+  // Other work continues during this call, so the loop below checks all of its conditions
+  // afterwards.
   if (has_turn && !ready_.empty() && !stopping()) MGTUNE_TRY(measure_ceilings_once());
   const MeasurePool::Place place =
       has_turn ? MeasurePool::Place::any : MeasurePool::Place::not_first;
@@ -376,7 +379,7 @@ Status ProblemSweep::take_measurement(const WorkReply& reply) {
   if (measured.empty() || discards(reply)) return {};
   results_.add_measurement(measured.mapped(), reply);
   if (reply.failure != StatusCode::ok) return suspects_.add(std::move(measured.mapped()));
-  MGTUNE_TRY(charge_suspects());  // a worker was not ended
+  MGTUNE_TRY(charge_suspects());  // this worker was not killed
   return finish(measured.mapped(), Origin::measurement);
 }
 
@@ -388,7 +391,7 @@ Status ProblemSweep::charge_suspects() {
   return {};
 }
 
-// No other variant can show that workers are not ended whatever they do.
+// Called if no other variant is left that could show that the machine does not kill every worker.
 Status ProblemSweep::probe_suspects() {
   Status well = suspects_.probe(shared_.workers, shared_.next_request++);
   return well.ok() ? charge_suspects() : shared_.interrupted_or(std::move(well));
@@ -448,7 +451,8 @@ Status ProblemSweep::record(const VariantState& state, Origin origin) {
   return shared_.journal.add(state);  // without the members that only this sweep needs
 }
 
-// How much of the space each rule left. If everything was known, an earlier sweep recorded it.
+// Records how much of the space each rule excludes. If all results were known, an earlier sweep has
+// recorded it.
 Status ProblemSweep::record_space() {
   if (shared_.journal.id() == 0) return {};
   return shared_.store.record_spaces(shared_.journal.id(), view_.tuned.problem,
@@ -472,22 +476,23 @@ Status ProblemSweep::begin_pick() {
   return contenders_.begin_pick(postpones_final_ ? Finals::known : Finals::all, done_ > 0);
 }
 
-// Even when the time is over, the default gets its result, so that there is something to serve and
-// to compare with.
+// Even when the time is over, the default gets its result, so that there is a variant to use and to
+// compare with.
 bool ProblemSweep::stopping() {
   const bool late = deadline_.has_value() && done_ > 0 && Clock::now() >= *deadline_;
   if (late || shared_.should_stop()) stopped_ = true;
   return stopped_;
 }
 
-// Once the target is reached, it stays so, whatever the search concludes from later results.
+// Once the target is reached, this does not change, no matter what the search concludes from later
+// results.
 bool ProblemSweep::settled() {
   const std::optional<double>& target = shared_.options.target;
   settled_ = settled_ || (target.has_value() && proposals_.is_reached(*target));
   return settled_;
 }
 
-// As in SweepShared::interrupted_or().
+// Whether the reply says nothing because of the stop signal: see SweepShared::interrupted_or().
 bool ProblemSweep::discards(const WorkReply& reply) {
   return reply.outcome != Outcome::ok && shared_.should_stop();
 }

@@ -50,7 +50,7 @@ struct Profile {
   Outcome outcome = Outcome::ok;
   std::string message;       // if the outcome is not ok, which means that nothing was counted
   VariantCounters counters;  // as stored
-  double cost_bytes = 0;     // the bytes that every variant must move at least
+  double cost_bytes = 0;     // the bytes that every variant must at least move
 };
 
 // Checks the variant, reads the counters of the tier, and stores them. It uses these members of

@@ -9,15 +9,16 @@ namespace mgtune {
 namespace {
 
 // How many points, and beginnings of points, a search without a time budget may look at before it
-// finds another variant. It takes some seconds, and is more than the largest space that is listed
-// as a whole has. Without this limit, a search for a variant that does not exist would walk through
-// 10^15 points.
+// finds another variant. This takes some seconds. The limit is larger than the largest space that
+// is listed as a whole. Without this limit, a search for a variant that does not exist would walk
+// through 10^15 points.
 constexpr std::uint64_t kMaxLooked = std::uint64_t{1} << 26U;
 
-// CompileOrder looks at all variants that are left for each that it gives.
+// The largest set that CompileOrder is used for: for each variant that it returns, it looks at all
+// that are left.
 constexpr std::uint64_t kMostOrdered = 8192;
 
-// No result changes what is proposed next, and none ends the search.
+// Whether results neither change what is proposed next nor end the search.
 bool learns_nothing(const SweepShared& shared) {
   return shared.options.strategy == "exhaustive" && !shared.options.target.has_value();
 }

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kNoteBegin = "as ", kNoteEnd = ", which has the same code";
 
-// Writes what the expressions of a design depend on.
+// Writes the values of a design's expressions, or the values that they depend on.
 class LaunchText {
  public:
   LaunchText(const Problem& problem, const Design& design, Slots slots)
@@ -31,8 +31,8 @@ class LaunchText {
     }
   }
 
-  // The value. If it depends on the loaded build, the values that the expression reads, also
-  // through names of the design, and that may differ between two variants.
+  // Adds the value. If it depends on the loaded build, adds instead the values that the expression
+  // reads, directly or through names of the design, and that may differ between two variants.
   void add(const Expression& expression) {
     text_ += ';';
     if (is_known(expression)) {
@@ -73,7 +73,8 @@ class LaunchText {
   std::string text_;
 };
 
-// Which of the build's kernels each launch runs. The build has each once, in this order.
+// Adds which of the build's kernels each launch runs. The build has each kernel once, in this
+// order.
 void add_kernels(const Operator& op, const Variant& variant, const Slots& slots, LaunchText& text) {
   const Result<std::vector<std::string>> names = kernel_names(op, variant, slots);
   if (!names.ok()) return;  // there is no build then
@@ -90,7 +91,7 @@ std::string group_of(const std::string& code, const BuildRecord& build,
   return (code.empty() ? build.sha256 : code) + " " + launches;
 }
 
-// Builds with the same code have the same of these.
+// Two builds with the same code also have the same text here.
 std::string resources_of(const VariantState& state) {
   const BuildResources& build = state.build;
   return fmt::format("{} {} {} {} {}", build.registers, build.spill_bytes,
@@ -188,7 +189,7 @@ std::optional<VariantState> SameCode::take_over(VariantState state) {
 
 std::vector<VariantState> SameCode::add_result(const VariantState& state) {
   if (state.build.sha256.empty()) return {};
-  // Of a variant that took its result over, others need nothing.
+  // If the variant took over its result, other variants get it from the variant that was measured.
   if (state.measurement && measured_variant(state.measurement->note)) return {};
   Measured measured{state.variant, state.outcome, state.message, state.check, state.measurement};
   if (state.code.empty() && state.build.code_bytes > 0) {

@@ -5,7 +5,8 @@
 namespace mgtune {
 namespace {
 
-// As for compilers: variants that need too much memory are neighbours in a space.
+// The same as for compilers (compile_pool.cpp): variants that need too much memory are neighbours
+// in a space.
 constexpr std::size_t kMaxSuspects = 8;
 
 }  // namespace

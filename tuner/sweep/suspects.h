@@ -1,8 +1,8 @@
-// Suspects: variants that ended the measure worker by a signal from outside (SIGKILL, SIGTERM),
-// also with nothing else at work. The variant may be at fault, because it needs too much memory, or
-// the machine. A suspect is recorded as `crashed` as soon as another variant is measured, or if no
-// other is left and the worker is well otherwise. After eight suspects in a row the machine is at
-// fault.
+// Suspects: variants during which a signal from outside (SIGKILL, SIGTERM) ended the measure
+// worker, even when nothing else was running. Either the variant is at fault, because it needs too
+// much memory, or the machine. A suspect is recorded as `crashed` as soon as another variant is
+// measured, or if no other variant is left and the worker still measures a kernel that is known to
+// be good. After eight suspects in a row the machine is at fault.
 //
 // One thread.
 

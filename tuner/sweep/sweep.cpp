@@ -29,12 +29,13 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kCompileDeadline{150};
 
 constexpr std::chrono::seconds kMeasureDeadline{20};
-// After 20 s the cpu device itself ends a launch, and its message says where each thread is.
+// Longer than the 20 s after which the cpu device itself ends a launch with a message that says
+// where each thread is.
 constexpr std::chrono::seconds kEmulatedDeadline{30};
 
 // How often a sweep for rules chooses candidates, how many, and how many of them it measures at one
 // problem. The times of each choice make the next one better. There are more candidates than rules
-// may name, because the estimates that they are chosen by are wrong here and there.
+// may name, because they are chosen by estimates, and some estimates are wrong.
 constexpr int kRoundsForRules = 3;
 constexpr std::size_t kCandidates = 64;
 constexpr std::size_t kCandidatesPerProblem = 16;
@@ -111,7 +112,7 @@ class Sweep {
     return {};
   }
 
-  // Problems that have a turn again and again, as the time allows.
+  // Runs problems that have several turns each, as long as there is time.
   Status run_timed() {
     TimedTurns turns(shared_, problems_, start_, [this](std::size_t index, const ProblemSweep& at) {
       on_progress_(progress(index, at));
@@ -131,14 +132,15 @@ class Sweep {
     shared_.summary.ended_by_budget = !shared_.summary.stopped_early && is_unfinished;
   }
 
-  // How many variants each problem will visit at most, and what cannot run here at all.
+  // Computes how many variants each problem will visit at most, and notes what cannot run here at
+  // all.
   void plan() {
     for (const PlannedProblem& planned : problems_) {
       for (const DesignStatistics& design : planned.designs) {
         if (!design.unavailable.empty()) skip(design.design + ": " + design.unavailable);
       }
       if (planned.is_served()) {
-        // For rules, each problem has its turn in every round too.
+        // For rules, each problem also has a turn in every round.
         weight_left_ += planned.weight * (shared_.options.for_rules ? 1 + kRoundsForRules : 1);
       } else {
         ++shared_.summary.unserved;
@@ -151,7 +153,7 @@ class Sweep {
     shared_.summary.problems = static_cast<std::int64_t>(problems_.size());
   }
 
-  // 0 if nobody counted them and nothing limits them.
+  // 0 if the variants were not counted and nothing limits their number.
   std::int64_t max_variants(const PlannedProblem& planned) const {
     const std::optional<std::int64_t> limit = max_evaluations(shared_.options, planned);
     const auto admissible = static_cast<std::int64_t>(planned.admissible);
@@ -164,7 +166,7 @@ class Sweep {
     if (std::find(skipped.begin(), skipped.end(), what) == skipped.end()) skipped.push_back(what);
   }
 
-  // A problem while it may go on.
+  // A problem that may still have turns.
   struct Running {
     std::size_t index;
     std::unique_ptr<ProblemSweep> sweep;
@@ -172,8 +174,9 @@ class Sweep {
 
   using Prepare = std::function<Status(Running&)>;
 
-  // One after the other, each after `prepare`. While one ends, the next is prepared and works
-  // ahead. Those that the time did not suffice for are unfinished then, and for rules all.
+  // Runs the turns one after the other, each after `prepare`. While one turn ends, the next problem
+  // is prepared and works ahead. Afterwards, unfinished_ has the problems whose time was too short,
+  // and in a sweep for rules all problems.
   Status take_turns(std::vector<Running> turns, const Prepare& prepare) {
     std::size_t prepared = 0;
     for (std::size_t i = 0; i < turns.size(); ++i) {
@@ -210,7 +213,8 @@ class Sweep {
     return note_decided();
   }
 
-  // Of the problems whose turn is over, in their order, those that have their picks.
+  // Notes the ends of problems whose turns are over and that have their picks, in the order of the
+  // turns.
   Status note_decided() {
     while (!finished_.empty() && !finished_.front().sweep->is_deciding()) {
       const Running running = std::move(finished_.front());
@@ -220,7 +224,7 @@ class Sweep {
     return {};
   }
 
-  // The end of a final has no order, but the summary has that of the problems.
+  // Finals end in any order, but the summary lists picks in the order of the problems.
   void sort_picks() {
     const auto place_of = [this](const TunedView& pick) {
       return std::ranges::find_if(problems_, [&](const PlannedProblem& planned) {
@@ -230,8 +234,8 @@ class Sweep {
     std::ranges::stable_sort(shared_.summary.picks, {}, place_of);
   }
 
-  // Chooses candidates for the rules of each operator by all results that the store has of it on
-  // this GPU, and evaluates them at the problems where they are promising.
+  // Chooses candidates for the rules of each operator from all results that the store has of the
+  // operator on this GPU, and evaluates the candidates at the problems where they are promising.
   Status measure_candidates() {
     std::map<const Operator*, Candidates> candidates;
     return take_turns(std::exchange(unfinished_, {}), [&](Running& running) -> Status {
@@ -298,7 +302,7 @@ class Sweep {
     return std::max(0.0, shared_.options.budget.seconds.value_or(0) - elapsed());
   }
 
-  // For a problem that is among those that are left.
+  // The deadline for one of the problems that are left.
   std::optional<Clock::time_point> problem_deadline(double weight) const {
     if (!shared_.options.budget.seconds.has_value()) return std::nullopt;
     const std::chrono::duration<double> share(seconds_left() *
@@ -323,8 +327,8 @@ class Sweep {
     return progress;
   }
 
-  // The share of all variants that are visited, or of the budget's time that has passed if that is
-  // larger: the sweep ends when either is used up.
+  // The share of all variants that were visited, or the share of the budget's time that has passed,
+  // whichever is larger: the sweep ends when one of them is used up.
   double fraction(std::int64_t done) const {
     const std::int64_t all = std::accumulate(totals_.begin(), totals_.end(), std::int64_t{0});
     double part = all > 0 ? static_cast<double>(all - left_ + done) / static_cast<double>(all) : 0;
@@ -334,8 +338,8 @@ class Sweep {
     return std::clamp(part, 0.0, 1.0);
   }
 
-  // The time that the variants left take at the pace of those evaluated so far, if their number is
-  // known, but no more than the budget has left.
+  // The time that the remaining variants take at the pace so far, if their number is known, but at
+  // most the time that is left in the budget.
   std::optional<double> eta_seconds(std::int64_t variants_left, bool is_known) const {
     const std::int64_t evaluated = shared_.summary.evaluated;
     std::optional<double> eta;
@@ -357,8 +361,8 @@ class Sweep {
   Clock::time_point start_ = Clock::now();
   std::vector<std::int64_t> totals_;  // variants to visit at most, by problem; 0: not known
   std::int64_t left_ = 0;             // variants of the problems that are not finished
-  double weight_left_ = 0;            // likewise, their weights
-  std::vector<Running> unfinished_;   // those whose share of the time ended first; for rules all
+  double weight_left_ = 0;            // the sum of their weights
+  std::vector<Running> unfinished_;   // their share of the time was too short; for rules all
   std::deque<Running> finished_;      // of which the first is deciding
 };
 

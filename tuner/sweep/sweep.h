@@ -32,15 +32,15 @@ namespace mgtune {
 
 struct Budget {
   std::optional<std::int64_t> evaluations;  // per problem; results that are reused count too
-  // Seconds for the whole sweep, which go where they are expected to bring most
-  // (sweep/timed_turns.h). A sweep for rules gives every problem a share of the time that is left,
+  // Seconds for the whole sweep. The problems that are expected to gain most get most of them
+  // (sweep/timed_turns.h). In a sweep for rules, every problem gets a share of the remaining time
   // by its weight.
   std::optional<double> seconds;
   std::string text;  // as typed
 };
 
-// What the pick has least of. The search and the final are by time in any case: `energy` chooses
-// among the finalists.
+// What the pick minimizes. The search and the final always compare times; with `energy`, the
+// finalist with the least energy becomes the pick.
 enum class Objective : std::uint8_t { time, energy };
 
 struct SweepOptions {
@@ -51,9 +51,10 @@ struct SweepOptions {
   std::optional<double> target;  // a problem ends if a further gain of 1 - target is unlikely
   TimingMethod method;
   std::set<Outcome> retry;  // variants whose row has one of these outcomes are tried again
-  bool finals = false;      // nothing is searched: the fastest results of the store have a final
-  // The results are for rules: in the end, a few variants that are good at many problems are
-  // measured at all of them. There are no ceilings and no finals, which rules do not use.
+  bool finals = false;      // search nothing; hold finals among the fastest results of the store
+  // The results are used to fit rules: after the searches, a few variants that are good at many
+  // problems are measured at all of these problems. Rules do not use ceilings and finals, so there
+  // are none.
   bool for_rules = false;
   bool counters = false;  // read hardware counters for the finalists
   Objective objective = Objective::time;
@@ -71,7 +72,6 @@ struct SweepOptions {
 std::optional<std::int64_t> max_evaluations(const SweepOptions& options,
                                             const PlannedProblem& planned);
 
-// The progress of a sweep, for its display.
 struct SweepProgress {
   std::string problem;  // "rmsnorm.forward rows=64 hidden=256 T=bf16"
   std::int64_t problem_index = 0, problems = 0;
@@ -89,13 +89,13 @@ struct SettledProblem {
   std::int64_t done = 0, total = 0;  // variants; total is 0 if it is not known
 };
 
-// What a budget of time was used for, and what more time is likely to bring.
+// What a time budget was used for, and what more time would probably bring.
 struct BudgetUse {
   std::int64_t complete = 0;  // problems that have nothing left to try
-  std::int64_t searched = 0;  // that had turns beyond that of the default, and have more to try
-  std::int64_t defaults = 0;  // of which only the default, or what was known, was evaluated
+  std::int64_t searched = 0;  // that had more turns than the default's, and have more to try
+  std::int64_t defaults = 0;  // for which only the default, or nothing new, was evaluated
   std::int64_t not_begun = 0;
-  double gained = 1;    // geometric mean of the default's time over that of the fastest variant
+  double gained = 1;    // geometric mean of: the default's time / the fastest variant's time
   double expected = 1;  // the factor that more time is expected to bring, over all problems
   struct Expected {
     std::string problem;
@@ -122,7 +122,7 @@ struct SweepSummary {
   std::optional<BudgetUse> budget_use;  // of a sweep with a budget of time
   SweepTimes times;
   bool stopped_early = false;    // by a signal
-  bool ended_by_budget = false;  // some problems have variants that the time did not suffice for
+  bool ended_by_budget = false;  // for some variants there was not enough time
 };
 
 // How long a sweep waits for the first variant of a problem, with its reference, before it assumes
@@ -131,11 +131,11 @@ struct SweepSummary {
 // VariantDeadline has a better estimate.
 Result<std::chrono::milliseconds> measure_deadline(DeviceKind device, const Problem& problem);
 
-// `devices` is one device, or several GPUs that are the same by is_same_gpu(), so that a
+// `devices` is one device, or several GPUs that is_same_gpu() says are the same, so that a
 // measurement of one is valid for all. All entries of a final are timed on one GPU. `should_stop`
 // is called between variants (it is true after Ctrl-C). Variants that are finished by then are
 // recorded. environment if another sweep uses one of the devices (the message names its process),
-// or if this machine cannot compile for them.
+// or if this machine cannot compile for the devices.
 Result<SweepSummary> run_sweep(const SweepOptions& options, const std::vector<DeviceInfo>& devices,
                                const std::vector<PlannedProblem>& problems, Store& store,
                                const std::function<void(const SweepProgress&)>& on_progress,

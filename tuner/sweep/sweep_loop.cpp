@@ -19,7 +19,7 @@ Status SweepLoop::run(ProblemSweep& problem,
   next_ = std::move(next);
   Status status = problem.begin_turn(deadline, on_variant);
   if (status.ok()) status = take_turn(problem);
-  const Status written = write();  // also where the sweep fails: these results are good
+  const Status written = write();  // even if the sweep fails: these results are good
   return status.ok() ? written : status;
 }
 
@@ -51,7 +51,7 @@ Status SweepLoop::finish() {
   return write();
 }
 
-// Waits until so many problems are left that are deciding.
+// Waits until at most `most_left` problems are deciding.
 Status SweepLoop::decide(std::size_t most_left) {
   while (deciding_.size() > most_left) {
     MGTUNE_TRY(work_ahead());
@@ -93,8 +93,8 @@ Status SweepLoop::run_variants() {
   }
 }
 
-// While a GPU measures a ceiling, all else goes on: the other variants of the problem that has its
-// turn, and other problems.
+// While a GPU measures a ceiling, everything else continues: the other variants of the problem that
+// has its turn, and other problems.
 Status SweepLoop::beside(const std::function<Status()>& measure) {
   shared_.workers.while_waiting([this](WaitSet& waiting) { while_waiting(waiting); });
   const Status measured = measure();
@@ -102,7 +102,7 @@ Status SweepLoop::beside(const std::function<Status()>& measure) {
   return failure_.ok() ? measured : failure_;
 }
 
-// A failure ends the sweep, but not before the GPU has its result.
+// A failure ends the sweep, but only after the GPU has measured the ceiling.
 void SweepLoop::while_waiting(WaitSet& waiting) {
   const auto keep = [this](const Status& status) {
     if (failure_.ok()) failure_ = status;
@@ -118,9 +118,9 @@ void SweepLoop::while_waiting(WaitSet& waiting) {
   for (const ProblemSweep* problem : at_work()) problem->join(waiting);
 }
 
-// Between search and result there are no more variants than keep the compilers and the measure
-// workers busy: each compiler has a group and finds another one. Those that wait for the compiler's
-// probe keep nobody busy.
+// The number of variants between search and result is limited to what keeps the compilers and the
+// measure workers busy: each compiler has a group and another one waits for it. Variants that wait
+// for a compiler's probe keep nobody busy, so they are added.
 std::size_t SweepLoop::window(const ProblemSweep* problem) const {
   const std::size_t together = problem == nullptr ? 1 : problem->most_together();
   return 2 * together * shared_.pool.size() + 2 * shared_.workers.size() + shared_.pool.unproven();
@@ -128,7 +128,7 @@ std::size_t SweepLoop::window(const ProblemSweep* problem) const {
 
 Status SweepLoop::advance() {
   MGTUNE_TRY(turn_->advance(window(turn_)));
-  // Builds that the turn waits for no more would keep those of the next problem waiting.
+  // Builds that the turn does not wait for any more would delay the builds of the next problem.
   if (turn_->stopping()) drop_waiting(*turn_);
   return turn_->wants_more() ? Status() : work_ahead();
 }
@@ -151,13 +151,14 @@ Status SweepLoop::work_ahead() {
     const std::size_t most = window(&problem);
     MGTUNE_TRY(problem.advance(most - std::min(most, others)));
     others += problem.at_work();
-    // It wants more if the window is full, or if it waits for its search or its warm start.
+    // It still wants more variants if the window is full, or if it waits for its search or its warm
+    // start.
     if (problem.wants_more()) return {};
   }
   return {};
 }
 
-// Waits until a worker has something to say or is late, or the problem's time is over.
+// Waits until a worker has news or misses its deadline, or until the problem's time is over.
 void SweepLoop::wait() {
   const GpuPhase phase = shared_.workers.needs_silence() ? GpuPhase::wait_alone
                          : turn_ == nullptr              ? GpuPhase::wait_decision
@@ -179,7 +180,7 @@ void SweepLoop::make_silence() {
   if (shared_.pool.is_quiet()) shared_.workers.start_alone();
 }
 
-// Builds for a problem that ended before they came back are in the cache.
+// A build may come back after its problem has ended. Nobody takes it then, but it is in the cache.
 Status SweepLoop::receive_builds() {
   while (true) {
     Result<std::optional<WorkReply>> next = shared_.pool.poll();

@@ -1,11 +1,11 @@
 // SweepLoop: gives one problem after the other its turn, and lets the next ones work ahead. One
-// thread moves the variants of all on: it waits for the next compile or measure worker that has a
-// result, so that both kinds of workers are busy at the same time, also while a ceiling is
-// measured. Before it waits, it writes the results of all that have one by then.
+// thread advances the variants of all problems: it waits for the next result of a compile or
+// measure worker, so that both kinds of workers are busy at the same time, even while a ceiling is
+// measured. Before it waits, it writes all results that have arrived.
 //
-// A problem whose turn is over may be deciding: its final waits for a GPU, or one holds it. The
-// next problem has its turn meanwhile. But with --counters it waits for the pick, because the
-// counters of finalists are read on the first GPU, where nothing else may run then.
+// A problem whose turn is over may be deciding: its final waits for a GPU or is being held.
+// Meanwhile the next problem has its turn. But with --counters the next problem waits for the pick,
+// because the counters of finalists are read on the first GPU while nothing else runs there.
 //
 // The shared objects must outlive it. One thread.
 
@@ -25,9 +25,9 @@ namespace mgtune {
 
 class SweepLoop {
  public:
-  // The problem whose turn comes after those that were returned before; nullptr if there is none.
-  // It is called when the problem that has the turn wants no further variants, and neither do those
-  // that work ahead. The turns must come in the order in which it returns problems.
+  // Returns the problem whose turn comes after the problems that it returned before; nullptr if
+  // there is none. SweepLoop calls it when neither the problem that has the turn nor the problems
+  // that work ahead want further variants. The problems must get their turns in this order.
   using Next = std::function<Result<ProblemSweep*>()>;
 
   // At most `most_ahead` problems work ahead.
@@ -38,18 +38,19 @@ class SweepLoop {
 
   // The turn of a problem. It ends if all variants or all evaluations of the budget are done, if
   // the target is reached, after `deadline`, or if should_stop() returns true. The problem picks a
-  // winner in every case, or is deciding. Then it must live until it is not.
+  // winner in every case, or is deciding. A deciding problem must exist until it has decided.
   Status run(ProblemSweep& problem, std::optional<std::chrono::steady_clock::time_point> deadline,
              const ProblemSweep::OnVariant& on_variant, Next next);
 
-  // The problem's turn does not come. It works ahead no more; it must not be measured now.
+  // Tells the loop that the problem will not get its turn, so it stops working ahead. None of its
+  // variants may be at a measure worker now.
   void give_up(ProblemSweep& problem);
 
-  // After all turns: holds the final that the turns of this problem have put off. Returns when at
-  // least one GPU holds no final.
+  // Call it after all turns: it holds the final that the turns of this problem have postponed. It
+  // returns when at least one GPU holds no final.
   Status hold_final(ProblemSweep& problem);
 
-  // After all turns: waits until no problem is deciding.
+  // Call it after all turns: it waits until no problem is deciding.
   Status finish();
 
  private:
@@ -73,11 +74,11 @@ class SweepLoop {
 
   SweepShared& shared_;
   std::size_t most_ahead_;
-  ProblemSweep* turn_ = nullptr;     // until its variants are over
-  std::deque<ProblemSweep*> ahead_;  // they work ahead, the next one first
+  ProblemSweep* turn_ = nullptr;     // until its variants are done
+  std::deque<ProblemSweep*> ahead_;  // the problems that work ahead, the next one first
   std::vector<ProblemSweep*> deciding_;
   Next next_;       // empty: there is none
-  Status failure_;  // of what was done beside a ceiling
+  Status failure_;  // of work that was done while a ceiling was measured
 };
 
 }  // namespace mgtune

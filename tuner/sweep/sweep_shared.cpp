@@ -33,8 +33,8 @@ std::string operating_system() {
   return name.empty() ? kernel : name + ", " + kernel;
 }
 
-// What may change between two runs on one device. Starts the compiler of the device once, for its
-// identity; environment if there is none.
+// Describes what may change between two runs on one device. Starts the device's compiler once to
+// get its identity; environment if there is no compiler.
 Result<EnvironmentRecord> describe_environment(const DeviceInfo& device) {
   MGTUNE_ASSIGN(const auto compiler, make_compiler(device.arch));
   EnvironmentRecord environment;

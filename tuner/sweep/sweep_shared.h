@@ -21,16 +21,17 @@
 
 namespace mgtune {
 
-// The row of the sweep in the store, and the results on their way to it. The row is added when the
-// first result is recorded under it. So a sweep that has nothing new to record adds no row.
+// The row of the sweep in the store, and the results that are not yet written. The row is added
+// when the first result is recorded under it. So a sweep that has nothing new to record adds no
+// row.
 class SweepJournal {
  public:
   SweepJournal(Store& store, const SweepOptions& options, const DeviceInfo& device,
                std::int64_t gpu_id)
       : store_(store), options_(options), device_(device), gpu_id_(gpu_id) {}
 
-  Result<std::int64_t> begin();                  // adds the row if there is none; its id
-  Status add(OutcomeRecord outcome);             // of this sweep; written by the next write()
+  Result<std::int64_t> begin();                  // adds the row if there is none; returns its id
+  Status add(OutcomeRecord outcome);             // a result of this sweep, for the next write()
   Status write();                                // in one transaction
   Status finish();                               // does nothing without a row
   std::int64_t id() const { return sweep_id_; }  // 0: not begun
@@ -61,8 +62,8 @@ struct SweepShared {
   Retries retries = {};
   SweepSummary summary = {};
   std::int64_t next_request = 1;
-  std::map<std::string, std::int64_t> compiling = {};  // the request of each build at work, by key
-  std::string not_cached = {};  // why the first build that the cache could not keep was not kept
+  std::map<std::string, std::int64_t> compiling = {};  // the request of each running build, by key
+  std::string not_cached = {};  // why the cache could not keep a build (the first such build)
 
   // The signal that asks this process to stop may reach the workers as well. A failure that comes
   // together with it says nothing about the variant or the machine.

@@ -1,4 +1,4 @@
-// SweepTimes: where the wall time of a sweep went, by GPU and phase, and how much of it the compile
+// SweepTimes: where the wall time of a sweep went, by GPU and phase, and how long the compile
 // processes were at work. `mgtune sweep --profile-sweep` prints it. Plain data.
 
 #pragma once
@@ -18,7 +18,7 @@ struct SweepTimes {
     std::string device;  // DeviceInfo::id
     GpuTimes::Times times{};
   };
-  GpuTimes::Clock::duration wall{};  // what the times of each GPU add up to
+  GpuTimes::Clock::duration wall{};  // the sum of the times of each GPU
   std::vector<Gpu> gpus;
   std::size_t compile_processes = 0;
   double compile_seconds = 0;  // of all processes together

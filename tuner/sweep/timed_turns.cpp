@@ -13,11 +13,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Seconds of a final, until one was held, with what a problem needs to be ready again. Kernels that
-// depend on the clocks run alone for a while before each sample.
+// The assumed seconds of a final, until one was held, including the time to get the problem ready
+// again. Sustained finals are for kernels that depend on the clocks: each of them runs alone for a
+// while before each sample.
 constexpr double kFinalSeconds = 0.5, kSustainedFinalSeconds = 25;
 
-// Finals decide between variants that differ by a percent or so. A search may bring more.
+// The largest parts of the budget that all finals, and one final, may get. Finals decide between
+// variants that differ by about a percent, and a search may gain more.
 constexpr double kMostForFinals = 0.15, kMostForOneFinal = 0.5;  // of the budget
 
 constexpr std::size_t kNamed = 3;  // problems with the largest expected gains, in the summary
@@ -74,7 +76,8 @@ Status TimedTurns::run() {
     if (committed_.empty()) break;
     const TurnOrder::Turn turn = committed_.front();
     const ProblemSweep& sweep = *sweeps_[served_[turn.problem]];
-    // A problem that another GPU measures already has its turn for that.
+    // If another GPU already measures variants of the problem, it gets its turn, so that they are
+    // not lost.
     const bool is_late = seconds_left() - kept_for_finals() <= 0;
     const bool is_first = !std::exchange(has_taken_turn_, true);
     if (is_late && !is_first && !sweep.is_measuring()) {
@@ -87,7 +90,7 @@ Status TimedTurns::run() {
   return hold_finals();
 }
 
-// The first problem has its default measured whatever the budget is.
+// The default of the first problem is always measured, no matter how small the budget is.
 Result<ProblemSweep*> TimedTurns::commit_next() {
   const bool is_first = std::ranges::all_of(sweeps_, [](const auto& sweep) { return !sweep; });
   const double seconds = seconds_left() - kept_for_finals();
@@ -129,7 +132,7 @@ Status TimedTurns::take_turn(const TurnOrder::Turn& turn) {
   return {};
 }
 
-// Turns that were planned and for which no time is left.
+// Cancels the planned turns for which no time is left.
 void TimedTurns::give_up_rest() {
   for (const TurnOrder::Turn& turn : std::exchange(committed_, {})) {
     loop_.give_up(*sweeps_[served_[turn.problem]]);
@@ -159,7 +162,8 @@ double TimedTurns::kept_for_finals() const {
                   std::max(kMostForFinals * budget, std::min(longest, kMostForOneFinal * budget)));
 }
 
-// Those that count most by their weight first. Each GPU holds one at a time.
+// Holds the finals, those of the problems with the largest weights first. Each GPU holds one at a
+// time.
 Status TimedTurns::hold_finals() {
   std::vector<std::size_t> places = served_;
   std::ranges::stable_sort(places, std::greater(),
@@ -175,7 +179,7 @@ Status TimedTurns::hold_finals() {
   return loop_.finish();
 }
 
-// How long those took that are over.
+// Notes how long the finals that have ended took.
 void TimedTurns::note_finals() {
   std::erase_if(finals_, [this](const Held& final) {
     if (final.sweep->is_deciding()) return false;

@@ -1,7 +1,8 @@
-// TimedTurns: the problems of a sweep with a budget of time. The time goes where it is expected to
-// bring most (sweep/turn_order.h), and all of it ends within the budget: first the defaults of all
-// problems, then turns of a few variants, and at the end the finals, for which time is kept. A
-// problem whose final does not fit keeps the pick of its single measurements.
+// TimedTurns: runs the problems of a sweep that has a time budget. The problems that are expected
+// to gain most get most of the time (sweep/turn_order.h). Everything ends within the budget: first
+// the defaults of all problems, then turns of a few variants, and at the end the finals, for which
+// some time is reserved. If there is no time for a problem's final, the problem keeps the pick of
+// its single measurements.
 //
 // Several problems work ahead, so that their variants compile while others are measured. All
 // arguments must outlive the object. One thread.
@@ -28,7 +29,7 @@ class TimedTurns {
   // Called when a turn begins, and after every variant.
   using Report = std::function<void(std::size_t problem, const ProblemSweep& at)>;
 
-  // `start` is that of the budget.
+  // `start` is when the budget began.
   TimedTurns(SweepShared& shared, const std::vector<PlannedProblem>& problems,
              std::chrono::steady_clock::time_point start, Report report);
 
@@ -37,7 +38,7 @@ class TimedTurns {
   // What the time was used for.
   BudgetUse use() const;
 
-  // By the place of the problem; null if it was not begun or nothing serves it.
+  // By the index of the problem; null if the problem was not begun or no variant serves it.
   const std::vector<std::unique_ptr<ProblemSweep>>& sweeps() const { return sweeps_; }
 
  private:
@@ -55,7 +56,7 @@ class TimedTurns {
   const std::chrono::steady_clock::time_point end_;
   Report report_;
   SweepLoop loop_;
-  std::vector<std::size_t> served_;  // the places in problems_ of those that the order knows
+  std::vector<std::size_t> served_;  // the indices in problems_ of the problems in order_
   TurnOrder order_;
   std::deque<TurnOrder::Turn> committed_;  // the next ones
   std::vector<std::unique_ptr<ProblemSweep>> sweeps_;
@@ -63,7 +64,7 @@ class TimedTurns {
     const ProblemSweep* sweep;
     std::chrono::steady_clock::time_point begin;
   };
-  std::vector<Held> finals_;  // that are held
+  std::vector<Held> finals_;  // that are being held
   double longest_final_ = 0;  // seconds; 0: none was held
   bool has_taken_turn_ = false;
 };

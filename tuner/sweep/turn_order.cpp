@@ -9,27 +9,30 @@
 namespace mgtune {
 namespace {
 
-// What a problem is expected to gain before any problem of its operator was searched: on an H200
-// the defaults of rmsnorm took 1.06 times as long as the best variants.
+// The expected gain of a problem before any problem of its operator was searched: on an H200 the
+// defaults of rmsnorm took 1.06 times as long as the best variants.
 constexpr double kGainBefore = 0.06;
-constexpr double kWeightBefore = 0.5;  // as much as a problem at this closeness
+constexpr double kWeightBefore = 0.5;  // a searched problem at distance 0 has 1
 
-// So much of the expected gain is left after a turn that brought nothing.
+// After a turn that brought nothing, this part of the expected gain is left.
 constexpr double kLeftAfterATurn = 0.4;
 
-// A problem that is expected to gain nothing still has its turn when no other one is left.
+// The expected gain is at least this, so that a problem that can gain nothing still gets turns when
+// no other problem is left.
 constexpr double kLeast = 1e-4;
 
-// Variants of the first turn: those that every search starts with and the winners of near problems.
-// Further turns are twice as long each. If there is much time, they are longer: half of an equal
-// share of it, so that a problem is not left and made ready again and again.
+// The number of variants of the first turn: those that every search starts with, and the winners of
+// near problems. Each further turn is twice as long. If there is much time, turns are longer: half
+// of an equal share of the time. So the sweep does not switch too often between problems, which
+// costs time.
 constexpr std::int64_t kFirstTurn = 8;
 constexpr std::int64_t kMostDoublings = 6;
 
-// With so many seconds for each problem, all of them are searched anyway.
+// With this many seconds for each problem, all problems are searched anyway.
 constexpr double kAmpleSeconds = 10;
 
-// Until a problem was measured: seconds of a variant, most of which is waiting for its build.
+// The assumed seconds of a variant until the problem was measured. Most of this time is waiting for
+// the build.
 constexpr double kVariantSeconds = 0.02;
 
 // Another dtype of the same size hardly changes what is fast.
@@ -42,7 +45,8 @@ bool is_alike(const Problem& a, const Problem& b) {
   });
 }
 
-// Of two problems of one operator: the octaves between their dims, and what their dtypes add.
+// The distance of two problems of one operator: the octaves between their dims, plus the distances
+// of their flags and dtypes.
 double distance(const Problem& a, const Problem& b) {
   double sum = is_alike(a, b) ? 0 : kOtherSize;
   for (const Dim& dim : a.op->dims) {
@@ -73,7 +77,8 @@ double TurnOrder::gain_of(const Place& place) const {
   return std::max(0.0, std::log(at.default_ns / at.best_ns));
 }
 
-// The whole gain over the default, by the problems of the same operator that were searched.
+// The whole expected gain over the default, from the problems of the same operator that were
+// searched.
 double TurnOrder::predicted_gain(std::size_t problem) const {
   const Place& own = places_[problem];
   double sum = kWeightBefore * kGainBefore, weights = kWeightBefore;
@@ -121,7 +126,7 @@ TurnOrder::Place* TurnOrder::most_promising(double seconds_left) {
   for (std::size_t i = 0; i < places_.size(); ++i) {
     Place& place = places_[i];
     if (place.standing.is_over || place.has_turn) continue;
-    if (place.default_seconds > seconds_left) continue;  // it would only be made ready
+    if (place.default_seconds > seconds_left) continue;  // there is only time to get it ready
     const double gain = std::max(kLeast, expected_gain(i));
     const double rate =
         gain * place.entry.weight / std::max(cost(place, least_evaluations(place)), 1e-3);

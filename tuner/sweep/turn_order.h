@@ -1,16 +1,17 @@
-// TurnOrder: which problem of a sweep has the next turn if the time is limited, and how many
-// variants it evaluates in it.
+// TurnOrder: decides which problem of a sweep has the next turn if the time is limited, and how
+// many variants it evaluates in this turn.
 //
-// First every problem gets the result of its default, those that move the fewest bytes first,
-// unless there are more than 10 s for each problem: then its first turn is a search at once. Then
-// the turn goes to the problem whose expected gain per second is the largest. The gain that a
-// problem may expect is what problems of the same operator gained, the nearest ones most, less what
-// it has gained itself; it falls with every turn in vain. It is no more than the distance to a copy
-// of as many bytes, so a problem that is as fast as a copy waits until all others are done. A
-// problem that counts more by its weight comes earlier.
+// First the default of every problem is measured, beginning with the problems that move the fewest
+// bytes. If there are more than 10 s for each problem, this is left out, and the first turn of a
+// problem is a search. After that, the turn goes to the problem whose expected gain per second is
+// the largest. The expected gain is a mean of what problems of the same operator gained, in which
+// the nearest problems count most, minus what the problem has gained itself. It shrinks with every
+// turn, and less so if the last turn brought a gain. It is at most the distance to the time of a
+// copy of as many bytes, so a problem that is as fast as a copy waits until all others are done. A
+// problem with a larger weight comes earlier.
 //
-// It knows no clock: the caller says how many seconds are left. One thread; the problems must
-// outlive it.
+// It does not read a clock: the caller says how many seconds are left. One thread; the problems
+// must outlive the object.
 
 #pragma once
 
@@ -37,14 +38,14 @@ class TurnOrder {
     double copy_ns = 0;                  // of a copy of as many bytes; 0: not known
     bool is_over = false;                // it has no further variants to try
     std::int64_t evaluated = 0;          // in this turn
-    double seconds = 0;                  // that the turn took
+    double seconds = 0;                  // how long the turn took
   };
 
   struct Turn {
     std::size_t problem = 0;
     bool is_default = false;                  // only the default
     std::optional<std::int64_t> evaluations;  // at most; nullopt: as many as there is time for
-    double seconds = 0;                       // likewise, once the default has its result
+    double seconds = 0;                       // at most, once the default has its result
   };
 
   explicit TurnOrder(const std::vector<Entry>& entries);
@@ -55,8 +56,8 @@ class TurnOrder {
   void finish(std::size_t problem, const Standing& standing);
   void cancel(std::size_t problem);  // the turn is not taken
 
-  // The part of its time that the problem is expected to lose by more turns: the logarithm of the
-  // ratio. 0 if it is over.
+  // How much faster the problem is expected to become by more turns: the logarithm of the ratio of
+  // the times. 0 if the problem is over.
   double expected_gain(std::size_t problem) const;
 
   bool has_begun(std::size_t problem) const { return places_[problem].has_begun; }
@@ -69,10 +70,10 @@ class TurnOrder {
     Entry entry;
     Standing standing;
     bool has_begun = false, has_turn = false;
-    std::int64_t turns = 0;      // after that of the default
-    double last_gain = 0;        // of the last one
+    std::int64_t turns = 0;      // after the default's turn
+    double last_gain = 0;        // of the last turn
     double default_seconds = 0;  // the first turn, with all that a problem needs once
-    double variant_seconds = 0;  // of one variant, by the last turn
+    double variant_seconds = 0;  // of one variant, in the last turn
   };
 
   double gain_of(const Place& place) const;

@@ -1,5 +1,5 @@
-// What a search starts with: the variants that the rules beside the database, or installed ones,
-// name for the problem. One thread.
+// Finds the variants that the rules beside the database, or installed rules, name for a problem. A
+// search starts with them. One thread.
 
 #pragma once
 
@@ -13,7 +13,7 @@
 namespace mgtune {
 
 // At most four, best first. Empty if there are no rules of this GPU or another one. Rules that
-// cannot be read count as none: a sweep does not depend on them.
+// cannot be read are ignored, because a sweep does not depend on them.
 std::vector<Variant> variants_of_rules(const std::string& database, const Problem& problem,
                                        const DeviceInfo& device);
 

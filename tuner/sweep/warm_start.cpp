@@ -12,15 +12,16 @@
 namespace mgtune {
 namespace {
 
-// The distance of other dtypes or flags: larger than that of any dims, and smaller than that of
-// another GPU.
+// The distance of other dtypes or flags. It is larger than any distance of dims, and smaller than
+// the distance of another GPU.
 constexpr double kOtherDTypes = 1e4;
 
-// That of other dtypes of the same sizes, such as f16 and bf16: the same variants are fast.
+// The distance of other dtypes of the same sizes, such as f16 and bf16, for which the same variants
+// are fast.
 constexpr double kSameSizes = 0.1;
 
 constexpr double kStaticWeight = 4;      // a static dim is compiled in: other code runs
-constexpr double kPresenceWeight = 0.5;  // an optional tensor more or less is a small difference
+constexpr double kPresenceWeight = 0.5;  // one optional tensor more is a small difference
 constexpr double kPerGpu = 1e6;          // above any sum of log distances
 
 // The distance of a tuned entry from a binding on a device, without dynamic and hint dims.
@@ -30,7 +31,8 @@ struct TunedDistance {
   double distance;
 };
 
-// Sum over static dims of 4 * |log2 a - log2 b|, and 0.5 for each optional tensor that one has.
+// The sum over static dims of 4 * |log2 a - log2 b|, plus 0.5 for each optional tensor that only
+// one of the two has.
 double binding_distance(const Operator& op, const Slots& a, const Slots& b) {
   double distance = 0;
   for (const Dim& dim : op.dims) {
@@ -46,13 +48,13 @@ double binding_distance(const Operator& op, const Slots& a, const Slots& b) {
   return distance;
 }
 
-// The entries of the binding's dtypes and flags. Those of the same GPU come before those of any
+// The entries with the binding's dtypes and flags. Entries of the same GPU come before those of any
 // other GPU, and nearer GPUs before farther ones.
 std::vector<TunedDistance> tuned_distances(const Binding& binding, const DeviceInfo& device,
                                            const std::vector<TunedEntry>& tuned) {
   const GpuRecord here = gpu_record(device);
   std::vector<TunedDistance> tuned_distances;
-  std::vector<double> gpus;  // distances of the GPUs that occur; 0 for this one
+  std::vector<double> gpus;  // the distances of the GPUs that occur; 0 for this GPU
   for (const TunedEntry& entry : tuned) {
     if (entry.emulation() != here.emulation ||
         !same_dtypes_and_flags(*binding.op, binding.slots, entry.problem.slots)) {
@@ -82,7 +84,8 @@ struct Neighbor {
   double distance;
 };
 
-// Sets the dtypes and flags in `slots` to those of `problem`. Returns how far they were apart.
+// Sets the dtypes and flags in `slots` to those of `problem`. Returns the distance between the old
+// and the new ones.
 double copy_dtypes_and_flags(const Problem& problem, Slots& slots) {
   double distance = 0;
   const auto copy = [&](int slot, const auto& distance_of) {
@@ -103,9 +106,10 @@ double copy_dtypes_and_flags(const Problem& problem, Slots& slots) {
   return distance;
 }
 
-// The nearest comes first. The runtime does not use problems of other dtypes and flags. Here those
-// of other sizes come last on each GPU, so their distance is computed as if they had the dtypes of
-// `problem`.
+// The neighbors, the nearest first. The runtime does not use problems with other dtypes and flags,
+// but here they count too. Their distance is computed as if they had the dtypes and flags of
+// `problem`, and the distance of the dtypes and flags is added. So problems with dtypes of other
+// sizes, or with other flags, come last on each GPU.
 std::vector<Neighbor> neighbors(const Problem& problem, const DeviceInfo& device,
                                 const std::vector<TunedEntry>& entries) {
   const Operator& op = *problem.op;

@@ -21,7 +21,7 @@ constexpr std::string_view kNpyMagic = "\x93NUMPY";
 constexpr std::size_t kMaxRank = 32;
 constexpr std::size_t kMaxNamesInMessage = 8;
 
-// The first name of a dtype is the one that is written.
+// If a dtype has several names, files that we write have the first one.
 constexpr std::array<NamedDType, 13> kNpyTypes = {{{"<f8", DType::f64},
                                                    {"<f4", DType::f32},
                                                    {"<f2", DType::f16},

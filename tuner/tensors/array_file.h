@@ -28,20 +28,22 @@ struct ArrayFile {
   std::int64_t count() const;  // of elements; 1 for an empty shape
 };
 
-// The whole content of a .npy file. invalid_argument if it is none, or has an array that mgtune has
-// no dtype for.
+// The whole content of a .npy file. invalid_argument if the content is not such a file, or if
+// mgtune has no dtype for the array.
 Result<ArrayFile> parse_npy(std::string_view content);
 std::string npy_text(const ArrayFile& array);  // the inverse
 
-// One tensor of a .safetensors file. invalid_argument too if the file has no such tensor; the
-// message lists some that it has.
+// One tensor of a .safetensors file. It is also invalid_argument if the file has no such tensor;
+// the message lists some that it has.
 Result<ArrayFile> parse_safetensors(std::string_view content, const std::string& name);
 
-// Reads the array below `folder`. Messages name the file; not_found if it is missing.
+// Reads the array that `source` names, in a file below `folder`. Messages name the file; not_found
+// if the file is missing.
 Result<ArrayFile> read_array_file(const std::string& folder, const ArraySource& source);
 
 // The elements as the tensor holds them, without padding. Floating elements are rounded to the
-// tensor's dtype. invalid_argument for another shape, and for integers of another dtype.
+// tensor's dtype. invalid_argument if the shape differs from the tensor's, or if integers have
+// another dtype.
 Result<Bytes> elements_for(const ArrayFile& array, const TensorLayout& layout);
 
 // The elements as doubles. invalid_argument for another shape than the tensor's.

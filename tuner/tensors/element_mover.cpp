@@ -15,7 +15,7 @@ namespace mgtune {
 namespace {
 
 constexpr std::uint32_t kBlocksOnCpu = 64;
-constexpr std::uint32_t kBlocksPerSm = 16;  // 2048 threads, which no SM exceeds
+constexpr std::uint32_t kBlocksPerSm = 16;  // 2048 threads, the most that an SM can have
 
 std::string place_name(DType dtype) {
   constexpr std::array kWords{"unsigned char", "unsigned short", "unsigned int",

@@ -1,5 +1,6 @@
-// ElementMover: brings elements of tensors into another layout, on the device. It has the kernels
-// for the tensors of one problem. Not thread-safe; the device and the layouts must outlive it.
+// ElementMover: copies elements of tensors into another layout or dtype, on the device. It has the
+// kernels for the tensors of one problem. Not thread-safe; the device and the layouts must outlive
+// it.
 
 #pragma once
 
@@ -16,15 +17,16 @@
 
 namespace mgtune {
 
-// The launches of kernels that stride over the grid: so many blocks that they fill a GPU. On the
-// cpu device further blocks would only cost time.
+// The threads per block, and the blocks, of kernels with grid-stride loops. The blocks are enough
+// to fill a GPU. On the cpu device more blocks would only cost time.
 inline constexpr std::uint32_t kStridingThreads = 128;
 std::uint32_t striding_blocks(const DeviceInfo& device);
 
 class ElementMover {
  public:
-  // Builds what place() needs for inputs whose elements have gaps between them, and what convert()
-  // to `reference_type` needs for inout tensors, and from it to doubles for outputs.
+  // Builds the kernels that place() needs for inputs with gaps between their elements, and those
+  // that convert() needs: to `reference_type` for inout tensors, and from `reference_type` to
+  // doubles for outputs.
   static Result<ElementMover> make(Device& device, Builder& builder,
                                    const std::vector<TensorLayout>& layouts, DType reference_type);
 
@@ -32,7 +34,8 @@ class ElementMover {
   // layout.bytes() bytes. Waits for the device, so `elements` may be freed.
   Status place(const TensorLayout& layout, void* image, const void* elements) const;
 
-  // The elements of `image` as contiguous numbers of the dtype `to`, f64 or f32. Waits likewise.
+  // The elements of `image` as contiguous numbers of the dtype `to`, f64 or f32. Waits for the
+  // device too.
   Status convert(const TensorLayout& layout, void* elements, DType to, const void* image) const;
 
  private:

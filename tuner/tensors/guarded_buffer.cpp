@@ -12,16 +12,16 @@ namespace {
 
 constexpr std::size_t kBand = 256;
 
-// The alignment that Device::allocate gives for any size: the end of a page minus the bytes, in
-// steps of 16.
+// The alignment that Device::allocate gives for any size: on the cpu device, an allocation starts
+// at the end of a page minus the bytes, rounded to 16.
 constexpr std::size_t kDeviceAlignment = 16;
 
 std::size_t round_up(std::size_t value, std::size_t step) {
   return (value + step - 1) / step * step;
 }
 
-// 0xfff5 in every 16-bit word: a NaN as f16, bf16, f32 and f64, and one that arithmetic never
-// produces.
+// 0xfff5 in every 16-bit word: this is a NaN in f16, bf16, f32 and f64, and arithmetic never
+// produces this NaN.
 unsigned char guard_byte(std::size_t place) { return place % 2 == 0 ? 0xf5 : 0xff; }
 
 }  // namespace
@@ -33,8 +33,8 @@ Result<GuardedBuffer> GuardedBuffer::allocate(Device& device, std::size_t bytes,
   buffer.bytes_ = bytes;
   std::size_t total = std::max<std::size_t>(bytes, 1);
   if (placement == Placement::guarded) {
-    // The front and the total are multiples of the alignment, which keeps the data aligned wherever
-    // it ends.
+    // The front and the total are multiples of the alignment. So the data is aligned, no matter
+    // where the allocation ends.
     const std::size_t unit = std::max(kBand, alignment);
     buffer.front_ = unit;
     total = round_up(unit + bytes + kBand, unit);

@@ -2,9 +2,9 @@
 //
 // `guarded` puts bands of at least 256 bytes with a known pattern on both sides. damage() compares
 // them with the pattern. The pattern is NaN in every floating dtype, so that a read out of bounds
-// shows in the result. `exact` allocates no more than needed. So on the cpu device the memory ends
-// at an inaccessible page (or at AddressSanitizer's red zone), and even a read past the end is
-// detected. Move-only. Not thread-safe; the device must outlive it.
+// shows in the result. `exact` allocates no more than the data and its alignment need. So on the
+// cpu device the memory ends at an inaccessible page (or at AddressSanitizer's red zone), and even
+// a read past the end is detected. Move-only. Not thread-safe; the device must outlive it.
 
 #pragma once
 
@@ -29,14 +29,14 @@ class GuardedBuffer {
   void* data() const;
   std::size_t bytes() const { return bytes_; }
 
-  // Whether its memory has room for so many bytes between guard bands, and becoming a buffer of
-  // them: with the same alignment, its bands written, its other content unspecified. Without bands
-  // (`exact`) there is never room.
+  // has_room() says whether the memory has room for this number of bytes between guard bands.
+  // resize() makes it a buffer of this size: the alignment stays, the bands are written, and the
+  // other content is unspecified. Without bands (`exact`) there is never room.
   bool has_room(std::size_t bytes) const;
   Status resize(std::size_t bytes);  // only if has_room()
 
-  // A band of guard bytes on the device, also for kernels/common/compare.cu. `place` is that of its
-  // first byte in the buffer's memory.
+  // A band of guard bytes on the device. kernels/common/compare.cu uses the same struct. `place` is
+  // the offset of its first byte in the buffer's memory.
   struct Band {
     const void* memory;
     std::int64_t bytes, place;

@@ -17,7 +17,8 @@
 namespace mgtune {
 namespace {
 
-// The values of `problem` that `source` can use, and the optional outputs that are wanted.
+// The problem of `source`, with the values of `problem` that it can use, and with the optional
+// outputs that are wanted.
 Result<Problem> source_problem(const Operator& source, const Problem& problem,
                                const std::set<std::string>& outputs) {
   std::map<std::string, std::string> words;

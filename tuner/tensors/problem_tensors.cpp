@@ -12,7 +12,7 @@
 namespace mgtune {
 namespace {
 
-// Which elements of the span belong to the shape.
+// For each element of the span: whether it belongs to the shape.
 std::vector<bool> occupied(const TensorLayout& layout) {
   std::vector<bool> inside(static_cast<std::size_t>(layout.span), false);
   for_each_element(layout, [&](std::int64_t, std::int64_t offset) {
@@ -122,7 +122,8 @@ Status ProblemTensors::prepare_as(const ProblemTensors& other) {
   return prepare(other.contents_, true);
 }
 
-// Not fresh: inputs and guard bands are as they should be.
+// If `is_fresh` is false, in tensors and guard bands already have their content, so they are not
+// written again.
 Status ProblemTensors::prepare(const std::vector<Content>& contents, bool is_fresh) {
   for (std::size_t i = 0; i < layouts_->size(); ++i) {
     const TensorLayout& layout = (*layouts_)[i];
@@ -175,7 +176,7 @@ Result<std::string> ProblemTensors::damage_of(std::size_t tensor, const Bytes& o
   }
   MGTUNE_ASSIGN(const Bytes image, read(tensor));
   MGTUNE_ASSIGN(const std::shared_ptr<const Bytes> content, this->content(tensor));
-  if (image == *content) return std::string();  // memcmp: many times faster than mismatch
+  if (image == *content) return std::string();  // memcmp is many times faster than mismatch
   const auto now = std::ranges::mismatch(image, *content).in1;
   const auto place = static_cast<std::size_t>(now - image.begin());
   const auto size = static_cast<std::size_t>(size_in_bytes(layout.dtype));

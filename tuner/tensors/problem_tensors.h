@@ -1,8 +1,8 @@
-// ProblemTensors: device memory for every tensor of a problem, and a check of what a launch must
-// not change.
+// ProblemTensors: device memory for every tensor of a problem, and a check that a launch changed
+// only outputs.
 //
-// The content of a tensor is generated where it lies, and again whenever a launch may have changed
-// it. So it never passes through the host, unless the host looks at it.
+// The content of a tensor is generated in device memory, and again whenever a launch may have
+// changed it. So the content is not copied through the host, unless the host looks at it.
 //
 // Before a launch outputs are poisoned (0xff bytes, which are NaN, in floating dtypes; 0xa5 in
 // integers), and so is the padding between the strides of every tensor. After the launch, guard
@@ -28,10 +28,10 @@ namespace mgtune {
 
 using Bytes = std::vector<unsigned char>;
 
-// What outputs, and the padding of all tensors, are filled with.
+// The byte with which outputs and the padding of all tensors are filled.
 unsigned char poison_byte(DType dtype);
 
-// The contiguous `elements`, put at their places in the layout. Padding is poisoned.
+// Puts contiguous `elements` at their places in the layout. The padding is poisoned.
 Bytes strided_image(const TensorLayout& layout, const Bytes& elements);
 
 // Whether every byte of an output is still poisoned after the launch.
@@ -43,15 +43,16 @@ class ProblemTensors {
                                          Placement placement);
 
   // The content of an in or inout tensor before every launch: layout.bytes() bytes. A generator
-  // writes them, the same at each call, into any memory of the device.
+  // writes these bytes into any memory of the device, the same ones at each call.
   using Generator = std::function<Status(void* memory)>;
   void set_content(std::size_t tensor, Bytes image);
   void set_generator(std::size_t tensor, Generator generate);
   // The content of a tensor of `other`, whose layout is equal.
   void share_content(std::size_t tensor, const ProblemTensors& other, std::size_t of_other);
 
-  // The content on the host. A generated one is generated anew for it, unless keep_images() was
-  // called: then the host keeps all contents, and prepare() copies them.
+  // Returns the content on the host. Generated content is generated again for this, unless
+  // keep_images() was called: after that the host keeps all contents, and prepare() copies them to
+  // the device.
   Result<std::shared_ptr<const Bytes>> content(std::size_t tensor) const;
   Status keep_images();
 
@@ -63,8 +64,8 @@ class ProblemTensors {
   // The memory of every output after a launch; empty for inputs.
   Result<std::vector<Bytes>> read_outputs() const;
 
-  // What the launch changed but must not change: "x: an input was changed, first at x[3, 5]"; ""
-  // for nothing. `outputs` comes from read_outputs().
+  // Describes what the launch changed but must not change: "x: an input was changed, first at x[3,
+  // 5]". "" if there is nothing. `outputs` comes from read_outputs().
   Result<std::string> damage(const std::vector<Bytes>& outputs) const;
 
   std::vector<GuardedBuffer::Band> guard_bands() const;
@@ -90,17 +91,17 @@ class ProblemTensors {
 
 // TimedSets: the sets of tensors through which the timing of a problem's variants rotates.
 //
-// They have no guard bands, as in a program, because the distance between large tensors may affect
-// how DRAM handles their traffic (results/h200/norms.md). They stay allocated as long as the object
-// exists. Not thread-safe; device and layouts must outlive it.
+// The sets have no guard bands, like the tensors of a program, because the distance between large
+// tensors may affect how DRAM handles their traffic (results/h200/norms.md). They stay allocated as
+// long as the object exists. Not thread-safe; device and layouts must outlive it.
 class TimedSets {
  public:
   TimedSets(Device& device, const std::vector<TensorLayout>& layouts)
       : device_(device), layouts_(layouts) {}
 
   // Makes sure that there are at least `sets` sets with the content of `first`. Everything that
-  // launches may have changed is fresh in all of them, and in `first`. environment if they do not
-  // fit into memory.
+  // launches may have changed is fresh in all of them, and in `first`. environment if the sets do
+  // not fit into memory.
   Status provide(std::int64_t sets, ProblemTensors& first);
 
   const ProblemTensors& operator[](std::int64_t set) const {

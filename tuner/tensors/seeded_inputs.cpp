@@ -53,8 +53,9 @@ Result<SeededInputs> SeededInputs::make(const Context& context, const Reference&
   return inputs;
 }
 
-// The tolerance of the output's dtype; or twice the error of the baseline plus the slack of the
-// dtype. If only the baseline is not finite, that says nothing about variants.
+// The allowed error is the tolerance of the output's dtype, or twice the error of the baseline plus
+// the slack of the dtype. If the baseline is not finite where the reference is, this says nothing
+// about variants.
 Status SeededInputs::set_allowed_errors(const Reference& reference) {
   const Check& check = context_.problem.op->check;
   const bool by_baseline = is_by_baseline(context_.problem);
@@ -96,7 +97,8 @@ Result<double> SeededInputs::worst_of_baseline(std::size_t tensor, const Buffer&
   return worst;
 }
 
-// Frees the device's memory if the host compares from here on.
+// Copies the reference's results to the host. Frees them on the device if the host compares from
+// now on.
 Status SeededInputs::read_expected() {
   if (!expected_.empty()) return {};
   std::vector<std::vector<double>> expected(context_.layouts.size());
@@ -110,7 +112,7 @@ Status SeededInputs::read_expected() {
   return {};
 }
 
-// What no launch may change: the guard bands, and the inputs.
+// Asks for what no launch may change: the guard bands and the inputs.
 Status SeededInputs::ask_what_must_stay() {
   MGTUNE_TRY(context_.device_compare->ask_changes(bands_));
   for (std::size_t i = 0; i < context_.layouts.size(); ++i) {

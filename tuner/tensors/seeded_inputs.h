@@ -1,9 +1,10 @@
-// SeededInputs: a problem's tensors with the inputs of one seed, the reference's results for them,
-// and whether outputs of a variant agree with these results.
+// SeededInputs: a problem's tensors with the inputs of one seed, and the reference's results for
+// these inputs. It checks whether the outputs of a variant agree with these results.
 //
-// Compares on the device if it has a DeviceCompare, otherwise on the host. If outputs do not pass
-// on the device, the host describes the error. It owns the memory of the tensors, and the
-// reference's results where they are needed. Move-only. Not thread-safe.
+// It compares on the device if it has a DeviceCompare, otherwise on the host. If outputs do not
+// pass on the device, the host describes the error. It owns the memory of the tensors and the
+// reference's results, which it keeps on the device or on the host, where they are needed.
+// Move-only. Not thread-safe.
 
 #pragma once
 
@@ -25,12 +26,13 @@
 
 namespace mgtune {
 
-// Whether a problem's outputs may have twice the error of a baseline kernel.
+// Whether a baseline kernel decides how large the errors may be: a problem's outputs may have twice
+// its error.
 bool is_by_baseline(const Problem& problem);
 
 class SeededInputs {
  public:
-  // What the seeds of a problem share. All of it must outlive them.
+  // What the objects for all seeds of a problem share. All members must outlive these objects.
   struct Context {
     Device& device;
     Builder& builder;
@@ -39,7 +41,7 @@ class SeededInputs {
     DeviceCompare* device_compare;  // null: the host compares
   };
 
-  // Fills the tensors and computes the reference. `reference` is needed only for this.
+  // Fills the tensors and computes the reference. `reference` is needed only during this call.
   static Result<SeededInputs> make(const Context& context, const Reference& reference,
                                    std::uint64_t seed, Placement placement);
 
@@ -49,22 +51,22 @@ class SeededInputs {
 
   Status prepare();  // the tensors, for a launch
 
-  // For a launch that judge_on_device() judges: nearly always, inputs and guard bands are as the
-  // launch before left them, and need no copies from the host. The device looks at them. Only with
-  // a DeviceCompare, likewise below.
+  // Prepares a launch that judge_on_device() judges. Inputs and guard bands are nearly always
+  // unchanged since the previous launch, so they are not written again; the device checks
+  // afterwards that they are unchanged. This function and judge_on_device() need a DeviceCompare.
   Status prepare_outputs();
 
-  // Compares a launch's outputs on the device, after prepare_outputs(). The record changes if they
-  // pass.
+  // Compares a launch's outputs on the device, after prepare_outputs(). The record changes only if
+  // they pass.
   enum class Verdict : std::uint8_t {
     passes,
     look,    // the host must look: the launch is wrong, or its worst element needs its own bound
-    repeat,  // inputs or guard bands had changed before the launch, which says nothing
+    repeat,  // inputs or guard bands had changed before the launch, so it proves nothing
   };
   Result<Verdict> judge_on_device(CheckRecord& record);
 
-  // Describes what is wrong with the outputs; "" if they are right. The record gets the error if it
-  // is the largest so far, relative to its tolerance.
+  // Describes what is wrong with the outputs; "" if they are right. The record gets the error if
+  // the error is the largest so far, relative to its tolerance.
   Result<std::string> compare(const std::vector<Bytes>& outputs, CheckRecord& record);
 
   // Describes each output on its own, right or wrong.
@@ -85,7 +87,7 @@ class SeededInputs {
   std::vector<std::vector<double>> expected_;  // the same on the host, if it was needed
   std::vector<double> allowed_;                // per tensor: the relative error, or the largest
                                                // difference if is_by_baseline()
-  DeviceCompare::Bands bands_;                 // if the device compares, as is what follows
+  DeviceCompare::Bands bands_;                 // this and the next one: if the device compares
   std::vector<std::uint64_t> must_stay_;       // the answers of ask_what_must_stay()
 };
 

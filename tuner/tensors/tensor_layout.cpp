@@ -28,7 +28,7 @@ Result<std::vector<std::int64_t>> evaluate_all(const std::vector<Expression>& ex
   return values;
 }
 
-// Saturates at kMaxTensorBytes, which no tensor reaches.
+// A product above kMaxTensorBytes becomes kMaxTensorBytes, which no valid tensor reaches.
 std::int64_t capped_product(std::int64_t a, std::int64_t b) {
   std::int64_t product = 0;
   if (__builtin_mul_overflow(a, b, &product)) return kMaxTensorBytes;

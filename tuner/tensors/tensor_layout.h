@@ -18,7 +18,7 @@ struct TensorLayout {
   std::string name;
   Role role = Role::in;
   DType dtype = DType::f32;
-  bool present = true;                       // absent ones are null at launch and have no elements
+  bool present = true;                       // absent tensors are null at launch, without elements
   std::vector<std::int64_t> shape, strides;  // strides in elements
   std::int64_t count = 0;                    // elements in the shape
   std::int64_t span = 0;   // elements of memory from the first to the last, padding included

@@ -1,7 +1,7 @@
 // WorkspaceBuffer: the scratch memory that the launches of one variant on a problem share. It
-// includes the bytes that must be zeroed once and that launches must leave zeroed. Its Placement
-// says whether it has guard bands (tensors/guarded_buffer.h). Move-only. Not thread-safe; the
-// device must outlive it.
+// includes the bytes that must be zero before the first launch and that every launch must leave
+// zero. Its Placement says whether it has guard bands (tensors/guarded_buffer.h). Move-only. Not
+// thread-safe; the device must outlive it.
 
 #pragma once
 
@@ -24,10 +24,10 @@ class WorkspaceBuffer {
   // workspace and these tensors together are larger than the device's memory, otherwise the failure
   // of the allocation, for example because other programs use the memory now.
   //
-  // On a GPU it takes the memory of `last`, of the same device, if that is large enough: allocating
-  // and freeing some MiB takes a GPU's driver longer than the launches of most variants. Otherwise
-  // the memory of `last` is freed first. The cpu device watches the ends of allocations, so there
-  // each workspace has its own.
+  // On a GPU it reuses the memory of `last`, which is on the same device, if this memory is large
+  // enough: allocating and freeing a few MiB takes the driver longer than the launches of most
+  // variants. Otherwise the memory of `last` is freed first. The cpu device detects accesses past
+  // the end of an allocation, so there each workspace gets its own memory.
   static Result<WorkspaceBuffer> allocate(Device& device, const LoadedVariant::WorkspaceSize& size,
                                           std::int64_t set_bytes, Placement placement,
                                           WorkspaceBuffer last);

@@ -21,7 +21,7 @@ constexpr std::size_t kErrorBytes = std::size_t{64} << 10;
 constexpr std::size_t kMaxLineBytes = std::size_t{16} << 20;
 constexpr std::chrono::seconds kTimeToExit{1};
 
-// Appends what can be read now; false if there is nothing. Closes `from` at its end.
+// Appends the bytes that can be read now; false if there are none. Closes `from` if it has ended.
 bool receive(FileDescriptor& from, std::string& to) {
   const ssize_t bytes = read_some(from.get(), to);
   if (bytes < 0 && errno == EAGAIN) return false;
@@ -33,7 +33,8 @@ bool receive(FileDescriptor& from, std::string& to) {
 
 Result<ChildProcess> ChildProcess::start(const std::vector<std::string>& command,
                                          const Cores& cores) {
-  // The input is a socket, because a write to a pipe cannot be told to raise no SIGPIPE.
+  // The input is a socket, because only a write to a socket can be told not to raise SIGPIPE; a
+  // write to a pipe cannot.
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return io_error(std::string("cannot create a socket: ") + std::strerror(errno));
@@ -52,12 +53,13 @@ Result<ChildProcess> ChildProcess::start(const std::vector<std::string>& command
 
 ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
   if (this == &other) return *this;
-  std::destroy_at(this);  // the process that stood here ends as in the destructor
+  std::destroy_at(this);  // ends the previous process, as the destructor does
   std::construct_at(this, std::move(other));
   return *this;
 }
 
-// A process whose input ends exits and removes its temporary files; a busy one is killed.
+// When its input ends, the process exits and removes its temporary files. If it is busy, it is
+// killed.
 ChildProcess::~ChildProcess() {
   end_input();
   wait_or_kill();
@@ -85,7 +87,8 @@ std::optional<std::string> ChildProcess::next_buffered_line() {
   return line;
 }
 
-// Reads a bounded part: a child that never stops writing must not keep its parent here.
+// Reads only a limited amount, because a child that never stops writing must not keep its parent
+// here.
 void ChildProcess::read_errors() {
   for (int chunk = 0; chunk < 16 && error_.is_open() && receive(error_, error_buffer_); ++chunk) {
     if (error_buffer_.size() > kErrorBytes) {
@@ -103,7 +106,7 @@ Result<std::string> ChildProcess::read_line(Clock::time_point deadline) {
     }
     if (!output_.is_open()) return io_error("the child process has ended");
     const bool late = Clock::now() >= deadline;
-    read_errors();  // or the child would block on a full pipe
+    read_errors();  // otherwise the child would block on a full pipe
     if (receive(output_, output_buffer_)) continue;
     if (late) return Status(StatusCode::timeout, "no line before the deadline");
     WaitSet waiting;

@@ -1,6 +1,6 @@
 // ChildProcess: a long-lived process that reads and writes lines, for example this program started
-// again as a worker. Move-only; one thread, the one that started it: the process is killed when
-// that thread ends.
+// again as a worker. Move-only. Only the thread that started it may use it: the process is killed
+// when this thread ends.
 
 #pragma once
 
@@ -19,8 +19,8 @@ namespace mgtune {
 class ChildProcess {
  public:
   // Runs `command` (a path first) with pipes on its standard input and output. The last 64 KiB that
-  // it writes on standard error are kept. `cores` are those that it may use; empty: those of this
-  // process. environment if the program cannot be run.
+  // it writes on standard error are kept. `cores` are the cores that it may use; empty: the same as
+  // this process. environment if the program cannot be run.
   static Result<ChildProcess> start(const std::vector<std::string>& command,
                                     const Cores& cores = {});
 
@@ -28,21 +28,22 @@ class ChildProcess {
   ChildProcess& operator=(ChildProcess&& other) noexcept;
   ~ChildProcess();  // closes its input, waits a second for its end, kills it
 
-  // io if the process has ended. At most a few lines of some KiB may be unread at a time: they fit
-  // into the socket's buffer (208 KiB), so this does not wait.
+  // io if the process has ended. Let at most a few lines of some KiB be unread at a time: they fit
+  // into the socket's buffer (208 KiB), so write_line() does not wait.
   Status write_line(const std::string& line);
 
-  // The next line. timeout after the deadline: at once if it has passed and no line is there. io if
-  // the process has ended or the line is over 16 MiB.
+  // Returns the next line. timeout if no line has come by the deadline; if the deadline has passed
+  // already, it does not wait. io if the process has ended or the line is over 16 MiB.
   Result<std::string> read_line(std::chrono::steady_clock::time_point deadline);
 
-  // Can be read if read_line() or read_error_output() has something new, or the output has ended.
-  // -1 once that was noticed.
+  // These descriptors become readable if read_line() or read_error_output() has something new, or
+  // if the output has ended. They are -1 once the end was noticed.
   int output_descriptor() const { return output_.get(); }
   int error_descriptor() const { return error_.get(); }
 
-  // Closes its input, which tells it to exit. If several processes are to exit, tell all of them
-  // before you wait for the first: one that has loaded a compiler needs some time.
+  // Closes its input, which tells it to exit. If several processes are to exit, call this for all
+  // of them before you wait for the first one, because a process that has loaded a compiler needs
+  // some time to exit.
   void end_input() { input_.close(); }
 
   void kill() { process_.kill(); }
@@ -56,7 +57,7 @@ class ChildProcess {
   // After end_description(): see Process.
   bool ended_from_outside() const { return process_.ended_from_outside(); }
 
-  // What it has written on standard error since the last call.
+  // Returns what the process has written on standard error since the last call.
   std::string read_error_output();
 
  private:

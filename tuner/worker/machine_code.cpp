@@ -39,8 +39,9 @@ void append_text(std::string_view part, std::string& text) {
   text += part;
 }
 
-// The name without that of the kernel, which names of its variables contain. A name that was not
-// mangled is cut only if it is the whole name: it may be a part of any other word.
+// The name of a symbol without the kernel's name, which the names of the kernel's variables
+// contain. A kernel name that is not mangled is removed only if it is the whole name, because it
+// may be part of an unrelated word.
 std::string without_kernel(std::string_view name, std::string_view kernel) {
   constexpr std::string_view kMangled = "_Z";
   if (!kernel.starts_with(kMangled)) return std::string(name == kernel ? "" : name);
@@ -52,8 +53,8 @@ std::string without_kernel(std::string_view name, std::string_view kernel) {
   return text;
 }
 
-// The symbols, with names that do not contain the kernel's: programs and builds refer to variables
-// by their names. nullopt if the table is damaged.
+// The symbols of the table, without the kernel's name in their names. The names matter, because
+// programs and builds refer to variables by name. nullopt if the table is damaged.
 std::optional<std::string> symbols_of(const Cubin& cubin, const CubinSection& table,
                                       std::string_view kernel) {
   if (table.head.sh_link >= cubin.sections.size()) return std::nullopt;
@@ -69,7 +70,8 @@ std::optional<std::string> symbols_of(const Cubin& cubin, const CubinSection& ta
   return text;
 }
 
-// All but the kernel's name and the places in the file; "" as in machine_code_identity().
+// The content of the cubin without the kernel's name and without offsets in the file. "" in the
+// cases of machine_code_identity().
 std::string nameless_cubin(std::string_view text) {
   const std::optional<Cubin> cubin = read_cubin(text);
   if (!cubin || std::ranges::count_if(cubin->sections, is_code) != 1) return "";

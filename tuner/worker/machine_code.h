@@ -1,4 +1,5 @@
-// The machine code of a build: its size, and whether that of another build is the same. Pure.
+// Computes the size of a build's machine code, and a hash that shows whether two builds have the
+// same code. Pure.
 
 #pragma once
 
@@ -7,17 +8,17 @@
 
 namespace mgtune {
 
-// The bytes of all sections with machine code: of the kernels, and of functions that were not
-// inlined, in all cubins of the build. An instruction has 16 bytes from sm_70 on. -1 if there is no
-// cubin, for example in a library of the cpu device.
+// The bytes of all sections with machine code, in all cubins of the build: kernels, and functions
+// that were not inlined. From sm_70 on, an instruction has 16 bytes. -1 if there is no cubin, for
+// example in a library of the cpu device.
 int machine_code_bytes(std::string_view binary);
 
-// A hash of all of a build but the names of its kernels. Builds with the same one differ in nothing
-// that a GPU is told: instructions, constants and their names, registers, static and local memory,
-// limits of a launch, parameters. Template arguments are part of a kernel's name, so two
-// instantiations of a template may have the same. "" if a cubin of the build has code in more than
-// one section, as with several kernels, where equal parts in another order would have to be told
-// apart, or if there is no cubin.
+// A hash of everything in a build except the names of its kernels. Two builds with the same hash
+// are the same for a GPU: instructions, constants and their names, registers, static and local
+// memory, limits of a launch, parameters. Template arguments are part of a kernel's name, so two
+// instantiations of a template may have the same hash. "" if there is no cubin, or if a cubin has
+// code in more than one section, as with several kernels: we would have to tell apart builds with
+// equal parts in another order.
 std::string machine_code_identity(std::string_view binary);
 
 }  // namespace mgtune

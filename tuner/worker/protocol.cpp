@@ -32,7 +32,7 @@ std::string_view word(WorkReply::Kind kind) {
   return kind == WorkReply::Kind::done ? "done" : "failed";
 }
 
-// The one of kValues whose word this is.
+// The value of kValues that this word names.
 template <const auto& kValues>
 auto from_word(std::string_view text) -> std::optional<std::decay_t<decltype(kValues[0])>> {
   for (const auto value : kValues) {

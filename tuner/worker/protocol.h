@@ -1,13 +1,13 @@
 // The messages between the mgtune process and its workers: one JSON object per line.
 //
-// A worker works on one request at a time, and may have the next ones already. It sends `begin` and
+// A worker works on one request at a time, and may already hold the next ones. It sends `begin` and
 // flushes it before it does anything for the variant: if it crashes or hangs afterwards, the parent
-// knows which variant was at work. It sends `begin` again with phase `reference` before it runs the
+// knows which variant was running. It sends `begin` again with phase `reference` before it runs the
 // problem's reference (the message names the reference) and with phase `variant` when it returns to
 // the variant. At the end it sends `done`, or `failed` if the failure says nothing about the
 // variant: a full disk, a compiler that was killed, a reference that does not compile. A measure or
-// count worker owns one device, a compile worker owns none. All workers exit when their standard
-// input closes, and die with their parent.
+// count worker owns one device; a compile worker owns none. All workers exit when their standard
+// input closes, and are killed when their parent ends.
 //
 //   parent -> worker   {"do": "compile", "id": 6, "kernel": "rmsnorm", "op": "rmsnorm.forward",
 //                       "problem": "rows=64 hidden=256 T=bf16", "variant": "row VEC=8 ...",
@@ -52,11 +52,13 @@
 
 namespace mgtune {
 
-// The requests that a worker has at most, with the one that it works on. With three more, this
-// process may be late by three measurements, and the GPU is not idle.
+// The largest number of requests that a worker may hold, including the one that it works on. With
+// three waiting requests, the GPU stays busy even if this process does not react for the time of
+// three measurements.
 inline constexpr std::size_t kMostRequests = 4;
 
-// What several requests name, in the words of the command line and of the store.
+// The members that several requests have in common. They use the words of the command line and of
+// the store.
 struct NamedProblem {
   std::string kernel;   // the value of --kernel: a family or a folder
   std::string op;       // "rmsnorm.forward"
@@ -73,10 +75,10 @@ struct VariantRequest : NamedProblem {
 struct CompileRequest : VariantRequest {
   static constexpr std::string_view kKind = "compile";
   std::string device;  // DeviceInfo::id of the device to build for
-  // Variants of the same problem that this worker will be asked for next. It compiles their kernels
-  // together with those of this variant, and takes their builds from the cache when they are asked
-  // for. The reply is about this variant alone, but for `compile_seconds`. If the worker crashes or
-  // is late, any of the variants may be at fault.
+  // Variants of the same problem that this worker will be asked for next. The worker compiles their
+  // kernels together with this variant's kernels, and takes their builds from the cache when the
+  // parent asks for them. The reply is about this variant only, except for `compile_seconds`. If
+  // the worker crashes or misses its deadline, any of the variants may be at fault.
   std::vector<std::string> others = {};
 };
 
@@ -95,7 +97,7 @@ struct CountRequest : VariantRequest {
   int tier = 1;  // which sets of counters: see counters/counter_sets.h
 };
 
-// Measures what the device can do at best, for example its copy bandwidth.
+// Measures the highest rate that the device reaches, for example its copy bandwidth.
 struct CeilingRequest {
   static constexpr std::string_view kKind = "ceiling";
   std::string ceiling;  // one of ceiling_kinds()
@@ -106,22 +108,22 @@ struct CeilingRequest {
 struct FinalRequest : NamedProblem {
   static constexpr std::string_view kKind = "final";
   std::vector<std::string> variants;
-  double settle_seconds = 0;  // TurnBudget's
+  double settle_seconds = 0;  // TurnBudget::settle_seconds
 };
 
-// Measures the energy of several variants, which have passed their checks. A GPU without an energy
-// counter is a failure (environment), which says so.
+// Measures the energy of several variants, which have passed their checks. If the GPU has no energy
+// counter, the reply is a failure (environment) that says so.
 struct EnergyRequest : NamedProblem {
   static constexpr std::string_view kKind = "energy";
   std::vector<std::string> variants;
 };
 
 // Shows that the machine works, after a variant failed: a compile worker compiles a source that is
-// known to be good, a measure worker runs a kernel that is known to be good. Not `ok`: the machine
-// is at fault.
+// known to be good, a measure worker runs a kernel that is known to be good. If the outcome is not
+// `ok`, the machine is at fault.
 struct ProbeRequest {
   static constexpr std::string_view kKind = "probe";
-  std::string worker;  // the kind of worker that it is for, for messages
+  std::string worker;  // the kind of the worker, for messages
 };
 
 struct WorkRequest {
@@ -138,9 +140,9 @@ struct WorkRequest {
 
 // How long a measure worker took for each part of a variant.
 struct WorkSeconds {
-  double load = 0;  // the build too, if the cache does not have it
+  double load = 0;  // also compiling, if the cache does not have the build
   double check = 0, measure = 0;
-  double all = 0;  // since its reply before, or since the request came if that was later
+  double all = 0;  // since its last reply, or since the request came if this was later
 };
 
 struct WorkReply {
@@ -150,14 +152,15 @@ struct WorkReply {
   std::int64_t id = 0;
   std::string message;
   Phase phase = Phase::variant;  // of begin
-  // Of failed. The pools also set it in a `done` reply if the variant failed because of the
-  // machine's limits: such a row is not remembered with the build.
+  // Of failed. The pools also set it in a `done` reply if the machine's limits may have caused the
+  // variant's failure. A compile result with it is stored without the build's key, so that a later
+  // sweep compiles the variant again.
   StatusCode failure = StatusCode::ok;
   Outcome outcome = Outcome::ok;  // of done, like all fields below
   std::optional<BuildRecord> build;
   std::string code;  // of a build: machine_code_identity()
-  // Of a build that a compiler made, not the cache. With CompileRequest::others it is the time of
-  // all of them.
+  // Set if a compiler made the build, and not if it came from the cache. With
+  // CompileRequest::others it is the time for all of the variants.
   std::optional<double> compile_seconds;
   std::string not_cached;  // why the build could not be kept in the cache; "" if it was
   std::optional<CheckRecord> check;

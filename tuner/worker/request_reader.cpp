@@ -53,7 +53,7 @@ Result<std::optional<RequestReader::Arrived>> RequestReader::next() {
   return first;
 }
 
-// Until the parent closes its end, or the object is destroyed.
+// Reads until the parent closes its end, or until the object is destroyed.
 Status RequestReader::read_all() {
   std::string buffer;
   while (true) {

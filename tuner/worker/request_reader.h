@@ -1,6 +1,6 @@
-// RequestReader: reads a worker's requests on a thread of its own. While one request is at work,
-// the next ones may be here already: the thread looks ahead at them, so that what needs no device
-// is done before their turn.
+// RequestReader: reads a worker's requests on a separate thread. While the worker works on one
+// request, the next ones may already have arrived. The thread looks ahead at them, so that work
+// that needs no device is done before their turn.
 
 #pragma once
 
@@ -49,7 +49,7 @@ class RequestReader {
   const int requests_;
   const FileDescriptor stop_;  // can be read once the thread must end
   const LookAhead look_ahead_;
-  std::mutex mutex_;  // of all below
+  std::mutex mutex_;  // protects all members below
   std::condition_variable news_;
   std::deque<Arrived> arrived_;
   std::optional<Status> end_;  // set once nothing more comes

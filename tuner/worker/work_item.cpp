@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::size_t kMaxStoredLog = 4096;  // bytes; the log of one kernel has less than 1,000
 
-// The maximum over the kernels of a build, which limits the variant; -1 if one of them is unknown.
+// The largest number over the kernels of a build, because this one limits the variant; -1 if one of
+// the numbers is unknown.
 int largest(const Build& build, int BuildKernel::*number) {
   const auto [smallest, greatest] = std::ranges::minmax(
       build.kernels, {}, [&](const BuildKernel& kernel) { return kernel.*number; });
@@ -33,7 +34,7 @@ void record_resources(const Build& build, BuildRecord& record) {
   record.static_shared_bytes = largest(build, &BuildKernel::static_shared_bytes);
 }
 
-// Whole lines from the beginning of the log, which has the warnings first.
+// Whole lines from the beginning of the log, because warnings come first in it.
 std::string stored_log(const std::string& log) {
   if (log.size() <= kMaxStoredLog) return log;
   const std::size_t end = log.rfind('\n', kMaxStoredLog);
@@ -41,7 +42,8 @@ std::string stored_log(const std::string& log) {
   return fmt::format("{}({} more bytes are left out)\n", log.substr(0, kept), log.size() - kept);
 }
 
-// Fills in what of the record is known before the build.
+// Makes the build's request, and fills in the members of the record that are known before the
+// build.
 Result<BuildRequest> keyed_request(Builder& builder, const WorkItem& item, const DeviceInfo& device,
                                    BuildRecord& record) {
   record.arch = device.arch;
@@ -52,11 +54,12 @@ Result<BuildRequest> keyed_request(Builder& builder, const WorkItem& item, const
   return request;
 }
 
-// The build, unless ptxas objects to it, with its record.
+// Completes the record of the build. A build to which ptxas objects becomes a failure.
 Result<Build> recorded(Result<Build> build, BuildRecord& record) {
   if (build.ok()) {
-    // The measured kernel would not be the kernel that the source describes. A program that links
-    // the runtime still gets it if there is no other: it is slow, not wrong.
+    // If ptxas objects, the kernel is not the one that the source describes, so we do not measure
+    // it. A program that links the runtime still uses such a build if there is no other one: it is
+    // slow, not wrong.
     std::string objections = ptxas_objections(build->log);
     if (!objections.empty()) build = Status(StatusCode::compile_failed, std::move(objections));
   }

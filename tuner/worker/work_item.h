@@ -1,4 +1,5 @@
-// WorkItem: the problem and the variant that a request names, found in the catalog of operators.
+// WorkItem: the problem and the variant that a request names, looked up in the catalog of
+// operators.
 
 #pragma once
 
@@ -27,7 +28,7 @@ Result<WorkItem> bind_request(Catalog& catalog, const NamedProblem& request,
 // The build of the item's variant for the device. Its sources belong to the catalog.
 Result<BuildRequest> item_build_request(const WorkItem& item, const DeviceInfo& device);
 
-// Builds the item's variant for the device. `record` describes the build and its outcome, also if
+// Builds the item's variant for the device. `record` describes the build and its outcome, even if
 // the variant does not compile. A build to which ptxas objects (ptxas_objections()) is
 // compile_failed as well: it is not the kernel that the source describes.
 Result<Build> build_item(Builder& builder, const WorkItem& item, const DeviceInfo& device,

@@ -1,5 +1,5 @@
 // WorkerChannel: a worker's end of its pipes, and the loop that serves requests. Requests and
-// replies are moved to descriptors of their own: what other code in the process prints on standard
+// replies are moved to separate descriptors: whatever other code in the process prints on standard
 // output goes to standard error, and no other code reads the requests. Move-only; one thread.
 
 #pragma once
@@ -21,10 +21,10 @@ class WorkerChannel {
   // Until the parent closes its end: reads a request, sends `begin`, calls the overload of
   // `worker.handle(const ...Request&, WorkReply&)` for the request's kind, and sends the reply. The
   // Status of handle() is a failure, which becomes the reply (worker_failure.h). The loop ends if
-  // the failure takes the device with it. After each reply it calls `worker.tidy_up()`, if there is
-  // one: what takes time there does not keep the parent waiting. If there is a
-  // `worker.look_ahead(const WorkRequest&)`, another thread calls it with each request before its
-  // turn, while the request before may be at work.
+  // the device is lost with the failure. After each reply the loop calls `worker.tidy_up()`, if it
+  // exists: the parent does not wait for this work. If `worker.look_ahead(const WorkRequest&)`
+  // exists, another thread calls it with each request before its turn, perhaps while the previous
+  // request is in progress.
   template <typename Worker>
   Status serve(Worker& worker) {
     const auto handle = [&worker](const WorkRequest& request, WorkReply& reply) {
@@ -47,8 +47,8 @@ class WorkerChannel {
     return serve_each(handle, tidy_up, look_ahead);
   }
 
-  // Says that the worker begins to work on the request `id`. `what` names what runs in phase
-  // `reference`.
+  // Sends `begin`: the worker begins to work on the request `id`. In phase `reference`, `what`
+  // names the reference.
   Status begin(std::int64_t id, WorkReply::Phase phase = WorkReply::Phase::variant,
                std::string what = "");
 

@@ -14,7 +14,7 @@
 namespace mgtune {
 namespace {
 
-// Of a crash's message.
+// The largest numbers of lines and stack frames in a crash's message.
 constexpr std::size_t kLines = 8;
 constexpr std::size_t kFrames = 3;
 constexpr std::size_t kLineBytes = 400;  // template names can run over many screens
@@ -38,7 +38,8 @@ bool is_summary(std::string_view line) {
   return line.starts_with("SUMMARY: ") && contains(line, "Sanitizer");
 }
 
-// Lines that are kept wherever they stand in a report. The cpu device's own start with "block (".
+// Whether the line is kept no matter where it stands in a report. Lines of the cpu device have
+// "block (".
 bool is_finding(std::string_view line) {
   return contains(line, "Sanitizer:") || contains(line, "runtime error:") ||
          line.starts_with("READ of size") || line.starts_with("WRITE of size") ||
@@ -56,19 +57,22 @@ std::vector<std::string> sanitizer_lines(const std::vector<std::string>& lines) 
   return kept;
 }
 
-// A fault of the machine may be over the second time.
+// Whether a request is tried a second time after a failure of the machine, which may be over by
+// then.
 bool is_tried_twice(const WorkRequest& request, const WorkReply& failed) {
   if (request.is<CountRequest>() || request.is<ProbeRequest>()) return false;
   return failed.failure == StatusCode::environment || failed.failure == StatusCode::io;
 }
 
-// Whoever asks for such a request tries it again: see is_worth_a_retry().
+// Whether the request compiles several variants together. The pool tries such a request again: see
+// is_worth_a_retry().
 bool has_others(const WorkRequest& request) {
   const auto* compile = std::get_if<CompileRequest>(&request.work);
   return compile != nullptr && !compile->others.empty();
 }
 
-// "compiling row VEC=8 of rmsnorm.forward rows=64 T=bf16"; "" for work that ends no sweep.
+// "compiling row VEC=8 of rmsnorm.forward rows=64 T=bf16"; "" for work whose failure does not end
+// the sweep.
 std::string describe(const WorkRequest& request) {
   const auto text = [](const char* verb, const std::string& what, const NamedProblem& problem) {
     return fmt::format("{} {} of {} {}", verb, what, problem.op, problem.problem);

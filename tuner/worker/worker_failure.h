@@ -26,7 +26,7 @@ std::optional<Outcome> outcome_of(const Status& failure);
 // a wrong argument.
 Status launch_failure(Status status);
 
-// In the worker: makes `reply` report the failure: `done` with the variant's outcome, or `failed`
+// For the worker: puts the failure into `reply`: `done` with the variant's outcome, or `failed`
 // without any record.
 void put_failure(const Status& failure, WorkReply& reply);
 
@@ -34,10 +34,10 @@ void put_failure(const Status& failure, WorkReply& reply);
 // send one.
 WorkReply failed_reply(std::int64_t id, const Status& failure);
 
-// Which part of a dead worker's standard error goes into its variant's message. `end` is
-// ChildProcess::end_description(). From a sanitizer's report the message takes the finding, the
-// access, the first frames and the SUMMARY line, and the device's lines about block, thread and
-// buffer. From any other output it takes the last lines.
+// The message of a variant whose worker died, with the useful part of the worker's standard error.
+// `end` is ChildProcess::end_description(). From a sanitizer's report the message takes the
+// finding, the access, the first frames and the SUMMARY line, and the device's lines about block,
+// thread and buffer. From any other output it takes the last lines.
 std::string crash_message(const std::string& end, const std::string& error_output);
 
 // A worker that ended, missed its deadline or sent a malformed answer after it had begun a request.
@@ -49,27 +49,27 @@ struct LostWorker {
   std::string deadline_basis;  // VariantDeadline::basis()
 };
 
-// The reply in place of the lost worker's; `begun` is the worker's last `begin`.
+// The reply that replaces the lost worker's reply; `begun` is the worker's last `begin`.
 WorkReply lost_reply(const WorkRequest& request, const WorkReply& begun, const LostWorker& lost);
 
-// Whether a new worker may succeed. Yes for a full disk or a removed temporary folder: both can be
-// over by then. Yes for a crashed GPU context: an earlier variant may have damaged it. No for
-// counters that the driver refuses. No for a compiler without memory: the pool tries it again with
-// no other compiler beside it. No for several variants that compile together: the pool tries each
-// of them again by itself. Yes for a timeout that a measure worker reports itself: its process
-// may have been stopped meanwhile. No for a probe: a new worker would not show what is wrong with
-// the old one.
+// Whether a new worker may succeed. Yes for a full disk or a removed temporary folder: both
+// problems may be over by then. Yes for a crashed GPU context: an earlier variant may have damaged
+// it. No for counters that the driver refuses. No for a compiler without memory: the pool tries
+// again with no other compiler running at the same time. No for several variants that compile
+// together: the pool tries each of them again by itself. Yes for a timeout that a measure worker
+// itself reports: its process may have been stopped meanwhile. No for a probe: a new worker would
+// not show what is wrong with the old one.
 bool is_worth_a_retry(const WorkRequest& request, const WorkReply& reply);
 bool is_worth_a_retry(const WorkRequest& request, const LostWorker& lost);
 
-// Whether a compiler that was not done in `passed` cannot be blamed, because it was stopped, or
-// because the machine was busy, or because a clock jumped: it got less than 3/4 of that time from
-// the processors.
+// Whether a compiler that did not finish in the time `passed` is not to blame, because it got less
+// than 3/4 of this time from the processors (`used`). It may have been stopped, the machine may
+// have been busy, or a clock may have jumped.
 bool is_starved(std::chrono::milliseconds used, std::chrono::milliseconds passed);
 
 std::string_view worker_kind(const WorkRequest& request);  // "compile", "measure", "count"
 
-// The status that ends the sweep. It names the variant that was at work if that may help.
+// The status that ends the sweep. It names the variant that was in progress if this may help.
 Status end_of_sweep(const WorkRequest& request, const WorkReply& failed);
 
 }  // namespace mgtune

@@ -12,19 +12,20 @@
 namespace mgtune {
 namespace {
 
-constexpr int kStarts = 3;  // this many in a row without a `begin`: the worker is of no use
+constexpr int kStarts = 3;  // after this many starts in a row without a `begin` we give up
 
-// A start that takes longer hangs: opening a GPU takes a second, its health check takes less.
+// If a start takes longer, we assume that it hangs: opening a GPU takes a second, and its health
+// check takes less.
 constexpr std::chrono::seconds kStartDeadline{60};
 
-// The time of a variant, compared with that of the first variant of its problem.
+// How many times as long a variant may take as the first variant of its problem.
 constexpr int kDeadlineFactor = 20;
 constexpr std::chrono::seconds kMinDeadline{5};
 
-// A sweep is at one problem and works ahead for the next one.
+// A sweep works on one problem, and ahead on the next one.
 constexpr std::size_t kProblems = 2;
 
-// The next reply to this request: corrupt for anything else.
+// Decodes a reply to this request. corrupt if the line is anything else.
 Result<WorkReply> decode_answer(const std::string& line, const WorkRequest& request) {
   Result<WorkReply> reply = decode_reply(line);
   if (!reply.ok()) return std::move(reply).take_status().with_context("the worker's answer");
@@ -83,14 +84,15 @@ void WorkerProcess::submit(Task task) {
 }
 
 void WorkerProcess::start() {
-  if (child_ || !is_idle()) return;  // poll() starts one for a request that it has
+  if (child_ || !is_idle()) return;  // poll() starts a child if there is a request
   if (Result<ChildProcess> child = ChildProcess::start(command_, cores_); child.ok()) {
     child_ = *std::move(child);
     started_ = true;
   }
 }
 
-// A request that is tried again has its child for itself.
+// Sends the waiting requests to the child. If a request is tried again, its child gets no other
+// requests.
 void WorkerProcess::send_next() {
   if (!child_ || !work_->begun || work_->task.is_retry) return;
   for (Next& next : next_) {
@@ -99,9 +101,9 @@ void WorkerProcess::send_next() {
   }
 }
 
-// The request before is over. The child may have begun this one long ago, and those behind it, and
-// may have written about them before it said so: errors that it wrote until now may belong to any
-// of the requests that it had.
+// The previous request is over. The child may have begun the next request long ago, and even the
+// ones after it, and may have written errors about them. So the errors that it has written until
+// now may belong to any of the requests that it had.
 void WorkerProcess::begin_next() {
   Next next = std::move(next_.front());
   next_.pop_front();
@@ -126,7 +128,8 @@ bool WorkerProcess::has_sent_next() const {
   return std::ranges::any_of(next_, [](const Next& next) { return next.is_sent; });
 }
 
-// A child that has other requests already would go on with them: it is killed.
+// If the child already has other requests, it is killed, because otherwise it would continue with
+// them.
 void WorkerProcess::end_child() {
   if (has_sent_next() && child_) child_->kill();
   for (Next& next : next_) next = {.task = std::move(next.task)};
@@ -216,8 +219,8 @@ WorkerProcess::Poll WorkerProcess::poll() {
   return std::optional<Finished>();
 }
 
-// A child that failed, or whose variant crashed the GPU or took too long, may be damaged in other
-// ways: it is ended.
+// If a child failed, or if its variant crashed the GPU or took too long, the child may be damaged
+// in other ways, so it is ended.
 WorkerProcess::Poll WorkerProcess::receive(WorkReply reply) {
   const bool is_starved = reply.outcome == Outcome::timeout && is_starved_compiler();
   const bool retry = is_worth_a_retry(work_->task.request, reply);
@@ -233,7 +236,8 @@ WorkerProcess::Poll WorkerProcess::receive(WorkReply reply) {
                          retry);
 }
 
-// A compiler that really hangs keeps a processor busy.
+// Whether the compiler is late only because it got too little processor time. A compiler that
+// really hangs keeps a processor busy.
 bool WorkerProcess::is_starved_compiler() const {
   if (!work_->begun || !work_->task.request.is<CompileRequest>()) return false;
   return is_starved(processor_time_below(child_->pid()) - work_->used_before,
@@ -261,8 +265,8 @@ WorkerProcess::Poll WorkerProcess::handle_loss(const Status& reason) {
                                     worker_kind(request), kStarts, reason.message(), lost.end)));
 }
 
-// Leaves the request to a new child if it is worth a first retry, else ends it. The request is put
-// into `finished` here.
+// Gives the request to a new child if it deserves a first retry; otherwise the request is finished,
+// and is moved into `finished` here.
 WorkerProcess::Poll WorkerProcess::finish_or_retry(Finished finished, bool retry) {
   if (retry && !work_->task.is_retry) {
     work_->task.is_retry = true;

@@ -1,19 +1,19 @@
-// WorkerProcess: the parent's side of one worker: its child process, the request that it works on,
-// and up to three more (kMostRequests), of which it begins the next one as soon as it is done,
-// without waiting for this process. submit() hands a request over, poll() says what came of it,
-// join() says what to wait for; none of these waits. run() does all three for callers with a single
-// worker.
+// WorkerProcess: the parent's side of one worker. It has the child process, the request that the
+// child works on, and up to three more requests (kMostRequests). The child begins the next one as
+// soon as it is done, without waiting for this process. submit() hands over a request, poll()
+// returns the reply, join() says what to wait for; none of them waits. run() does all three for
+// callers with a single worker.
 //
-// The child says which request it begins, so what ends it is the fault of that one alone. The other
-// requests are then sent to the next child, after the retry of the first.
+// The child says which request it begins. So if it crashes, only this request is at fault. The
+// other requests are sent to the next child, after the first one was tried again.
 //
 // A request that fails is tried once more, alone in a new child process. The second failure is the
-// variant's outcome, unless the worker had announced that it runs the problem's reference, or the
-// worker was ended from outside: then the pools decide whom to blame. A compiler that misses its
-// deadline is not tried again here: minutes are lost already. Nor are variants that compile
-// together: the pool tries each of them again by itself. A compiler that was killed, found no
-// memory, or got too little time from the processors is tried again by the pool, with no other
-// compiler beside it (compile_pool.h). All deadlines use the monotonic clock. One thread.
+// variant's outcome. But if the worker had announced that it runs the problem's reference, or if it
+// was ended from outside, the pools decide who is to blame. Some requests are not tried again here:
+// one whose compiler missed its deadline, because minutes are lost already, and variants that
+// compile together, because the pool tries each of them again by itself. If a compiler was killed,
+// found no memory, or got too little processor time, the pool tries again, with no other compiler
+// running at the same time (compile_pool.h). All deadlines use the monotonic clock. One thread.
 
 #pragma once
 
@@ -34,24 +34,25 @@
 
 namespace mgtune {
 
-// VariantDeadline: how long a measure worker may work on one variant before we take it to hang.
-// Until one variant of the problem has been measured, this is the caller's limit. After that it is
-// 20 times as long as that variant took (its check and its launches together), so that a variant
-// that never ends costs only seconds. It is at least 5 s, because a variant may also be slow when
-// the machine is busy with other programs. It is at most the caller's limit. A sweep measures the
-// default variant first. Plain data.
+// VariantDeadline: how long a measure worker may work on one variant before we assume that it
+// hangs. Until one variant of the problem has been measured, this is the caller's limit. After that
+// it is 20 times as long as that variant took (its check and its launches together), so that a
+// variant that never ends costs only seconds. It is at least 5 s, because a variant may also be
+// slow when the machine is busy with other programs. It is at most the caller's limit. A sweep
+// measures the default variant first. Plain data.
 class VariantDeadline {
  public:
   explicit VariantDeadline(std::chrono::milliseconds limit) : limit_(limit) {}
 
-  // The caller's limit. It holds for everything but one variant's check and measurement.
+  // The caller's limit. It holds for everything except the check and the measurement of one
+  // variant.
   std::chrono::milliseconds limit() const { return limit_; }
 
   std::chrono::milliseconds of(const WorkRequest& request) const;
   void learn(const WorkRequest& request, const WorkReply& reply,
              std::chrono::milliseconds took_now);
 
-  // For messages, the reason of the limit that of() returns: "; the first variant of the problem
+  // For messages: the reason for the limit that of() returns: "; the first variant of the problem
   // was done in 240ms". "" if it is the caller's limit.
   std::string basis(const WorkRequest& request) const;
 
@@ -60,7 +61,7 @@ class VariantDeadline {
   std::optional<std::chrono::milliseconds> took(const WorkRequest& request) const;
 
   std::chrono::milliseconds limit_;
-  // Of the last problems, because a sweep takes turns between two.
+  // The entries of the last problems, because a sweep alternates between two.
   struct Known {
     NamedProblem problem;
     std::chrono::milliseconds took;
@@ -72,9 +73,9 @@ class WorkerProcess {
  public:
   // `command` starts a worker, e.g. {"/usr/bin/mgtune", "worker", "measure", "cpu", "emulation"};
   // no child is started before the first request. `deadline` is for each step: from the hand-over
-  // (a child's start included) to `begin`, and from there to `done`. It is shorter for a variant
-  // that is measured after another one of its problem (VariantDeadline). `cores` are those that the
-  // children may use; empty: those of this process.
+  // (a child's start included) to `begin`, and from there to `done`. It is shorter for a variant of
+  // whose problem another variant was measured before (VariantDeadline). `cores` are the cores that
+  // the children may use; empty: the same as this process.
   WorkerProcess(std::vector<std::string> command, std::chrono::milliseconds deadline,
                 Cores cores = {});
 
@@ -86,9 +87,9 @@ class WorkerProcess {
 
   struct Task {
     WorkRequest request;
-    bool is_retry = false;                   // another worker has failed at it already
+    bool is_retry = false;                   // another worker has already failed at it
     std::chrono::milliseconds extra_time{};  // beyond the deadline: a final needs it
-    bool is_alone = false;                   // nothing else of the sweep may run beside it
+    bool is_alone = false;                   // nothing else of the sweep may run meanwhile
     Place place = Place::any;
   };
   void submit(Task task);  // when has_room()
@@ -102,35 +103,35 @@ class WorkerProcess {
   struct Finished {
     WorkRequest request;
     WorkReply reply;
-    // What the worker was at when a signal from outside ended it, if one did.
+    // The phase in which a signal from outside ended the worker, if one did.
     std::optional<WorkReply::Phase> killed_in = {};
-    bool is_starved = false;  // a compiler was late and got too little time from the processors
+    bool is_starved = false;  // a compiler missed its deadline with too little processor time
   };
 
-  // nullopt while the worker is busy; afterwards it is idle again, or has its next requests. A
-  // Status, environment, if no child process begins to work: the request was not started, and
-  // return_unstarted() returns it for another worker.
+  // nullopt while the worker is busy. Once poll() has returned a reply, the worker is idle or has
+  // its next requests. The result is the status `environment` if no child process begins to work.
+  // Then the request was not started, and return_unstarted() returns it for another worker.
   Result<std::optional<Finished>> poll();
   Task return_unstarted() { return std::move(unstarted_); }
 
-  // After poll() has returned something: the requests that would come next, in their order, for
-  // other workers.
+  // Call it after poll() has returned something. It gives up the requests that would come next and
+  // returns them in their order, for other workers.
   std::vector<Task> return_next();
 
-  // Adds what poll() waits for; nothing when idle.
+  // Adds what poll() waits for; adds nothing if the worker is idle.
   void join(WaitSet& waiting) const;
 
-  // When idle: submits the request and waits for the reply: the variant is done, crashed (the
-  // message has the worker's standard error) or timed out. A Status ends the sweep:
+  // Only if the worker is idle: submits the request and waits for the reply. The variant is done,
+  // crashed (the message has the worker's standard error) or timed out. A Status ends the sweep:
   // invalid_argument for a reference that crashed or hung, a failure of the machine (tried twice),
   // environment if no worker can be started any more. A variant that was counted and is ok has
   // counters.
   Result<WorkReply> run(WorkRequest request);
 
-  // When idle: ends the child. The next request gets a new one.
+  // Only if the worker is idle: ends the child. The next request gets a new child.
   void replace() { end_child(); }
 
-  // Tells the child to exit; only this object's destruction may follow.
+  // Tells the child to exit. After this call, the object may only be destroyed.
   void dismiss();
 
   bool has_child() const { return child_.has_value(); }  // it has been started
@@ -151,7 +152,7 @@ class WorkerProcess {
   struct Next {
     Task task;
     bool is_sent = false;     // to the current child
-    std::string errors = {};  // that the child wrote since then, if it did before `work_` began
+    std::string errors = {};  // written by the child since then, before `work_` began
   };
   using Poll = Result<std::optional<Finished>>;
 
@@ -174,8 +175,8 @@ class WorkerProcess {
   VariantDeadline deadline_;
   std::optional<ChildProcess> child_;
   std::optional<Work> work_;
-  std::deque<Next> next_;       // those that were sent come first
-  std::string earlier_errors_;  // of the child, from when its last request may have begun
+  std::deque<Next> next_;       // the requests that were sent come first
+  std::string earlier_errors_;  // written by the child since `work_` may have begun
   Task unstarted_;
   bool started_ = false;
   std::int64_t restarts_ = 0;

@@ -35,14 +35,14 @@ typedef enum mge_status_t {
   MGE_INVALID_ARGUMENT = 1, /* the caller's value is wrong: a token, a dtype, a null pointer */
   MGE_BAD_FILE = 2,         /* a file is missing, damaged, or not as its config says */
   MGE_UNSUPPORTED = 3,      /* a model or an option that this library cannot run */
-  MGE_OUT_OF_MEMORY = 4,    /* of the host; if weights or caches have no room, MGE_ENVIRONMENT */
+  MGE_OUT_OF_MEMORY = 4,    /* of the host; MGE_ENVIRONMENT if weights or caches do not fit */
   MGE_INTERNAL = 5,         /* a bug of the library */
   MGE_ENVIRONMENT = 6       /* this machine has no such device, no compiler, or too little memory */
 } mge_status_t;
 
 typedef struct mge_model_t mge_model_t;
 
-/* Set struct_size to sizeof(mge_options_t) and all that you do not use to zero. */
+/* Set struct_size to sizeof(mge_options_t), and every field that you do not use to zero. */
 typedef struct mge_options_t {
   size_t struct_size;
   uint32_t sequences; /* 1 to 8; 0 means 1 */
@@ -69,8 +69,8 @@ MGE_API void mge_free(mge_model_t* model); /* NULL is ignored */
 /* The caller sets struct_size. */
 MGE_API mge_status_t mge_info(const mge_model_t* model, mge_info_t* info);
 
-/* Begins all sequences anew (0), or goes on at a position that the tokens up to the last step have
- * reached; otherwise MGE_INVALID_ARGUMENT. */
+/* Sets the position of the next step; 0 begins all sequences anew. MGE_INVALID_ARGUMENT if the
+ * position is above the one that the steps so far have reached. */
 MGE_API mge_status_t mge_set_position(mge_model_t* model, uint32_t position);
 
 /* Takes tokens[i] as the next token of sequence i. There must be one for each sequence.

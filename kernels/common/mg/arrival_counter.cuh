@@ -1,14 +1,15 @@
-// Counts in global memory how many blocks, or groups of threads, have left something for the
+// Counts in global memory how many blocks, or groups of threads, have written their results for the
 // others.
 //
 //   ...every thread writes its results; a barrier of the group...
 //   if (is_first_thread) before = mg::count_arrival(counter);   the arrivals before this one
 //   if (is_first_thread) count = mg::arrivals(counter);         the arrivals so far
 //   ...a barrier of the group...
-//   ...read with __ldcg what those wrote that had arrived...
+//   ...read with __ldcg the results of the groups that had arrived...
 //
-// What a group wrote before the barrier is visible to a group that sees its arrival, after its own
-// barrier. The fences are those of acquire and release, which cost less than __threadfence().
+// A group that sees another group's arrival also sees, after its own barrier, what that group wrote
+// before its barrier. The fences are those of acquire and release, which cost less than
+// __threadfence().
 
 #pragma once
 

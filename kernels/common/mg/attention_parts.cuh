@@ -18,8 +18,8 @@
 namespace mg {
 
 // Attention over some keys, or over all: four columns of a row of O, which are not yet divided by
-// the row's sum, and the row's weight. In the weight, exponentials are relative to 2^x, y is their
-// sum after rounding, and z is their sum before rounding.
+// the row's sum, and the row's weight. weight.x is the base: exponentials are relative to 2^x.
+// weight.y is their sum after rounding, and weight.z their sum before rounding.
 struct AttentionPiece {
   float4 o, weight;
 };

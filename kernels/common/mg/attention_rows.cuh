@@ -16,9 +16,9 @@
 // V has these constants: T (half or bfloat16); kRowTiles tiles of 16 rows, kKeyTiles of 8 keys;
 // kHeadDim columns of Q and K, whose rows have kRowBytes; kDimTiles tiles of 8 columns of V and O,
 // whose rows have kValueRowBytes; kQInRegisters; kSumByMma (the sums of P are products with ones);
-// kLazyRescale (O follows a maximum only if it rises by more than 2^8); kCausal, kWindowed,
-// kCapped; kLse (keeps a second sum, of P before it is rounded). Q and the tiles lie in shared
-// memory as <mg/swizzle.cuh> describes. All lanes of a warp call every function together.
+// kLazyRescale (O is rescaled only when exponentials would otherwise exceed 2^8); kCausal,
+// kWindowed, kCapped; kLse (keeps a second sum, of P before it is rounded). Q and the tiles lie in
+// shared memory as <mg/swizzle.cuh> describes. All lanes of a warp call every function together.
 // Numerics: products are exact, sums are fp32, P is rounded to T. A row that saw no key has a sum
 // of 0.
 

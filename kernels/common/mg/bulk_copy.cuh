@@ -95,7 +95,7 @@ __device__ __forceinline__ void init(CopyBarrier& barrier, u32 count) {
                : "memory");
 }
 
-// Makes the barriers that this thread initialized known to the copy engine.
+// Makes the barriers that this thread has initialized known to the copy engine.
 __device__ __forceinline__ void publish_init() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
@@ -117,8 +117,8 @@ __device__ __forceinline__ void arrive(CopyBarrier& barrier) {
                : "memory");
 }
 
-// Waits until the barrier's phase of this parity is over. Its copies are then visible. The hardware
-// sleeps for a while in each try.
+// Waits until the barrier's phase of this parity is over. Its copies are then visible. In each try
+// the hardware suspends the thread for a while.
 __device__ __forceinline__ void wait(CopyBarrier& barrier, u32 phase) {
   u32 over;
   do {

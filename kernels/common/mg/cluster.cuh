@@ -69,9 +69,9 @@ __device__ __forceinline__ void store_to_block(float4* place, u32 rank, float4 v
       : "memory");
 }
 
-// It orders this thread's accesses as a barrier of its own block would. So it may say that shared
-// memory was read, but does not publish what was written. With .release.cluster, which does, ptxas
-// puts a MEMBAR.GPU in front, which took a quarter of the time of a matrix product.
+// This orders the thread's accesses only as a barrier of its own block would. So it can say that
+// shared memory was read, but it does not publish writes. With .release.cluster it would publish
+// them, but ptxas then inserts a MEMBAR.GPU, which took a quarter of the time of a matrix product.
 __device__ __forceinline__ void arrive_at_block(CopyBarrier& barrier, u32 rank) {
   asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(shared_of_block(&barrier, rank))
                : "memory");

@@ -1,5 +1,5 @@
-// A column and its value in one number, so that the largest key of a row is its largest value, and
-// the first of equal ones, in whatever order keys are compared.
+// Packs a value and its column into one key. The largest key of a row belongs to its largest value,
+// and to the first column among equal values, in whatever order the keys are compared.
 //
 //   mg::u64 key = mg::u64{mg::ordered(value)} << 32 | ~column;    0 is below every key
 //   mg::value_of(key), mg::column_of(key)                         the reverse

@@ -1,6 +1,6 @@
-// Conversions of whole vectors to float and back. Two elements of 16 bits are converted at a time,
-// which takes half the instructions of one by one on a GPU. The values are those of mg::to_float
-// and mg::from_float.
+// Conversions of whole vectors to float and back. Two elements of 16 bits are converted at a time.
+// On a GPU this takes half the instructions of converting one by one. The values are those of
+// mg::to_float and mg::from_float.
 //
 //   float values[8];
 //   mg::to_floats(vec, values);                    vec: mg::Vec<T, 8> or mg::Pieces<T, 8>
@@ -47,8 +47,8 @@ __device__ __forceinline__ void to_floats(const Pieces<T, N>& from, float (&to)[
   }
 }
 
-// Both results are copied as one word, so that the compiler does not split and rejoin them. Before
-// GPUs of 8.0 and on the cpu device, mg/half_types.cuh includes CUDA's headers.
+// Both results are copied as one word, so that the compiler does not split and rejoin them. For
+// GPUs before 8.0 and for the cpu device, mg/half_types.cuh includes CUDA's headers.
 __device__ __forceinline__ void round_two(float low, float high, __nv_bfloat16* to) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   u32 both;

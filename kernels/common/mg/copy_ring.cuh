@@ -1,6 +1,6 @@
 // A ring of tiles in shared memory, between one thread that starts copies (the producer) and the
 // warps that read the tiles (the consumers). Each slot has two barriers: `full` completes when its
-// tile has arrived, and `empty` when every consuming warp has read it.
+// tile has arrived, and `empty` when every consumer warp has read it.
 //
 //   mg::CopyRing<3> ring(full, empty);     each side has its own, over the same barriers; a third
 //                                          argument is the number of slots, if it is less than 3
@@ -15,7 +15,7 @@
 //   ring.advance();
 //
 // Both sides pass the slots in the same order. mg::init() gives `full` one arrival, and `empty` one
-// for each consuming warp.
+// for each consumer warp.
 
 #pragma once
 
@@ -34,9 +34,9 @@ class CopyRing {
   __device__ __forceinline__ CopyBarrier& full() const { return full_[slot_]; }
   __device__ __forceinline__ CopyBarrier& empty() const { return empty_[slot_]; }
   __device__ __forceinline__ void wait_until_full() const { wait(full_[slot_], phase_); }
-  // The first turn finds every slot empty: a barrier's phase before the first counts as over.
+  // In the first turn every slot is empty: the phase before a barrier's first one counts as over.
   __device__ __forceinline__ void wait_until_empty() const { wait(empty_[slot_], phase_ ^ 1u); }
-  // Every warp calls it, once it does not read the slot any more.
+  // Every warp calls it when it no longer reads the slot.
   __device__ __forceinline__ void release() const {
     if (threadIdx.x % 32u == 0) arrive(empty_[slot_]);
   }

@@ -7,7 +7,7 @@
 // x is split into the nearest integer n and a rest in [-0.5, 0.5]. 2^rest is a polynomial of degree
 // 3, and 2^n is a float whose exponent is n. To find n, x is added to a number so large that the
 // sum has no room for a fraction (Cody and Waite's method, as in FlashAttention-4).
-// The coefficients have the smallest possible largest relative error, found by Remez' algorithm.
+// The coefficients minimize the largest relative error. Remez' algorithm found them.
 //
 // Numerics: the relative error is at most 7.6e-5 (2^-13.6). Rounding the result to half adds up to
 // 6 times as much, and rounding it to bfloat16 51 times as much. The result is 0 for x <= -126.5

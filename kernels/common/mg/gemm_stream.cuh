@@ -17,9 +17,8 @@
 // elements 8 * q to 8 * q + 7 of 32 in both operands.
 //
 // With PDL (sm_90), the next grid starts when every block has come to its last tile. Its blocks
-// bring the beginning of their first tile into L2, and wait. So memory is busy while this grid
-// ends. An earlier start would bring them too early: this grid's weights would push them out of L2
-// again.
+// prefetch the beginning of their first tile into L2, and wait. So memory is busy while this grid
+// ends. With an earlier start, this grid's weights would push the prefetched ones out of L2 again.
 //
 // With several parts, the sums of each part lie in the workspace, and the warp that ends last adds
 // them up in the order of the parts.
@@ -210,7 +209,7 @@ __device__ __forceinline__ void add_step(const uint4 (&w_words)[V::kWeights][2][
   }
 }
 
-// Eight sums of a part of k in the workspace, or of a warp in shared memory.
+// Adds eight sums: of a part of k, from the workspace, or of a warp, from shared memory.
 __device__ __forceinline__ void add_eight(float (&sums)[8], const float4& low, const float4& high) {
   const float more[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
 #pragma unroll
@@ -309,8 +308,8 @@ __device__ __forceinline__ void stream_gemm(const Inputs& in, const GemmStreamWo
       own[(weight * V::kRows + 8 * t + 2 * (lane % 4) + c) * V::kSumRow + 8 * r + lane / 4] =
           sums[weight][t][2 * r + c];
     }
-    // Another tile's sums go to the other buffer. The finisher of this tile has read it before the
-    // barrier of the next tile.
+    // The next tile's sums go to the other buffer. The finisher of this tile has read this buffer
+    // before the barrier of the next tile.
     __syncthreads();
     if (warp == finisher) finish_tile<V>(in, work, tile, block_sums, epilogue);
     finisher = finisher == V::kWarps - 1 ? 0 : finisher + 1;

@@ -1,5 +1,5 @@
-// Products of matrices by mma.sync: a block computes a tile of each product, with all tiles of a
-// ring of stages in shared memory (sm_80).
+// Products of matrices by mma.sync: a block computes a tile of each product, with a ring of stages
+// in shared memory (sm_80).
 //
 //   using V = mg::GemmTiles<T, kWeights, BLOCK_M, BLOCK_N, BLOCK_K, WARPS_M, WARPS_N, STAGES>;
 //   const mg::GemmTilePlace place = mg::place_of_tile<V>(block, inputs.m, inputs.n, GROUP_M);
@@ -272,7 +272,7 @@ __device__ __forceinline__ void add_steps(const Inputs& in, const GemmTilePlace&
   int slot = 0;
   for (int step = begin; step < end; ++step) {
     copies.template wait<V::kStages - 2>();
-    __syncthreads();  // This stage has arrived, and the place of the one before is free.
+    __syncthreads();  // This stage has arrived, and the place of the previous one is free.
     load(step + V::kStages - 1, slot == 0 ? V::kStages - 1 : slot - 1);
     sums.add_stage(ring + slot * V::kStageBytes);
     slot = slot == V::kStages - 1 ? 0 : slot + 1;

@@ -6,14 +6,15 @@
 //   while (units.next(unit)) ...
 //
 // V has the constants of the variant. A tile has V::kRows rows and V::kOwnColumns columns of y, and
-// a slab V::kBlockK columns of k. A cluster takes V::kCluster tiles of rows at a time, all of the
-// same columns. `group` of these follow each other before the next tile of columns, so that what
-// runs at one time shares rows of both matrices in L2.
+// V has the constants of the variant. A tile has V::kRows rows and V::kOwnColumns columns of y, and
+// a slab has V::kBlockK columns of k. A cluster takes V::kCluster tiles of rows at a time, all of
+// the same columns. `group` such sets of tiles follow each other before the next tile of columns.
+// So blocks that run at the same time share rows of both matrices in L2.
 //
-// With V::kClusterK > 1 each tile has that many blocks of the cluster. They take turns in its
-// slabs, so that all blocks go through k together, as they do without. Every tile has a slab for
-// each. With V::kStreamK the clusters share the tiles of the last waves evenly: each takes a run of
-// slabs, which may begin in one tile and end in the next.
+// With V::kClusterK > 1, kClusterK blocks of the cluster share each tile. They take its slabs in
+// turn, so that all blocks go through k together, as they do with kClusterK = 1. Every tile has at
+// least one slab for each of these blocks. With V::kStreamK the clusters share the tiles of the
+// last waves evenly: each takes a run of slabs, which may begin in one tile and end in the next.
 
 #pragma once
 
@@ -28,12 +29,12 @@ struct GemmShape {
 };
 
 // A unit of work: the first row and column of the tile, and every CLUSTER_K-th slab in [begin, end)
-// of k. If STREAM_K cuts the tile, `shared` is its number among those that are cut.
+// of k. If STREAM_K cuts the tile, `shared` is its number among the shared tiles.
 struct GemmUnit {
   int row, column, begin, end, shared;
 };
 
-// The units of a block, in their order. The producer and the consumers have one each.
+// The units of a block, in their order. The producer and each consumer have a copy.
 template <class V>
 class GemmUnits {
   static constexpr int kBlocks = V::kCluster * V::kClusterK;
@@ -58,7 +59,7 @@ class GemmUnits {
     }
   }
 
-  // Returns false if there are no more.
+  // Returns false if there are no more units.
   __device__ __forceinline__ bool next(GemmUnit& unit) {
     if (next_ < whole_) {
       unit = at(next_, share_of_k(), slabs_);
@@ -89,8 +90,9 @@ class GemmUnits {
   __device__ __forceinline__ static int count(const GemmUnit& unit) {
     return (unit.end - unit.begin + V::kClusterK - 1) / V::kClusterK;
   }
-  // The block among those that have the same columns and slabs; which CLUSTER_K-th of the slabs
-  // that is; and the first of these blocks in the cluster.
+  // rank(): this block's number among the blocks of the cluster with the same columns and slabs.
+  // share_of_k(): which CLUSTER_K-th of the slabs these blocks have. first_block(): the first of
+  // them in the cluster.
   __device__ __forceinline__ int rank() const { return rank_ % V::kCluster; }
   __device__ __forceinline__ int share_of_k() const {
     return V::kClusterK > 1 ? rank_ / V::kCluster : 0;
@@ -110,8 +112,8 @@ class GemmUnits {
     return {row_tile * V::kRows, within / rows * V::kOwnColumns, begin, end, 0};
   }
 
-  // The slabs of the shared tiles count through. Each cluster has `least` of them, and the first
-  // `more` clusters have one more. There are less than 2^32.
+  // The slabs of all shared tiles are numbered consecutively. Each cluster has `least` of them, and
+  // the first `more` clusters have one more. There are fewer than 2^32 such slabs.
   __device__ __forceinline__ void shares(u32& least, u32& more) const {
     const u32 all = static_cast<u32>(shared_) * static_cast<u32>(slabs_);
     least = all / static_cast<u32>(clusters_);
@@ -131,9 +133,9 @@ class GemmUnits {
   }
 
   int row_tiles_, column_tiles_, slabs_, group_, clusters_, rank_;
-  int next_;            // whole tile
-  int whole_, shared_;  // tiles
-  u32 at_, end_;        // of this cluster's slabs of shared tiles
+  int next_;            // the next whole tile
+  int whole_, shared_;  // the numbers of tiles
+  u32 at_, end_;        // this cluster's slabs of shared tiles
 };
 
 }  // namespace mg

@@ -1,4 +1,4 @@
-// Programmatic dependent launch: a grid starts while the grid before it on its stream still runs.
+// Programmatic dependent launch: a grid starts while the previous grid on its stream still runs.
 // Needs compute capability 9.0. On the cpu device one grid runs after the other.
 //
 //   mg::let_next_grid_start();         the next grid may start blocks where there is room

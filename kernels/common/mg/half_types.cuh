@@ -8,10 +8,11 @@
 // with MG_CUDA_HEADERS defined (runtime/compiler/nvrtc_compiler.cpp). GPUs before 8.0 have no
 // instruction that rounds to bfloat16, so CUDA's headers define the types there, too.
 //
-// What would compile to something else than with CUDA's headers must not compile. So conversions to
-// float are explicit here: otherwise, half + half would be a sum of floats. Conversions from double
-// and from integers are deleted: through float they would round twice. What this cannot stop are
-// sources that ask whether operators or CUDA's macros exist, by `requires` or #ifdef.
+// Code that would compile to something else than with CUDA's headers must not compile. So
+// conversions to float are explicit here: otherwise, half + half would be a sum of floats.
+// Conversions from double and from integers are deleted, because through float they would round
+// twice. This cannot stop sources that ask, by `requires` or #ifdef, whether operators or CUDA's
+// macros exist.
 
 #pragma once
 

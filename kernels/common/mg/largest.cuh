@@ -2,11 +2,12 @@
 //
 //   MG_SHARED(mg::u64, scratch, [kThreads / 32]);
 //   mg::u64 largest = mg::largest_of_block<kThreads>(own, scratch);    in all threads
-//   mg::larger(a, b)                                                   of two
+//   mg::larger(a, b)                                                   the larger of two
 //
 // Values are u64 or float; a NaN is smaller than every float. Every thread of a one-dimensional
 // block of kThreads calls it. There is a barrier inside, but none before the first write of
-// `scratch` and none behind the last read: two calls with the same scratch need one in between.
+// `scratch` and none after the last read. So two calls with the same scratch need a barrier in
+// between.
 
 #pragma once
 

@@ -23,7 +23,7 @@ __device__ __forceinline__ bool is_last_warp(u32* counter, int count) {
     if (before == static_cast<u32>(count - 1)) *counter = 0;
     __threadfence();
   }
-  __syncwarp();  // It orders the other lanes' reads behind the fence; a shuffle does not.
+  __syncwarp();  // This orders the other lanes' reads after the fence; a shuffle does not.
   before = __shfl_sync(0xffffffffu, before, 0);
   return before == static_cast<u32>(count - 1);
 }

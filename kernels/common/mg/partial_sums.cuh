@@ -15,7 +15,7 @@
 
 namespace mg {
 
-inline constexpr int kPartialSumColumns = 32;  // one call adds up so many columns
+inline constexpr int kPartialSumColumns = 32;  // the columns that one call adds up
 
 template <int kThreads>
 constexpr int kPartialSumScratch = kThreads / 32 * kPartialSumColumns;  // floats

@@ -7,12 +7,11 @@
 //   mg::tensor_load(shared, x, arrived, column, row, ...);   one thread; 2 to 5 coordinates, the
 //                                                       fastest dimension first
 //   mg::tensor_load_kept(...), mg::tensor_load_once(...)     the data leaves L2 last, or first
-//   mg::tensor_prefetch(x, column, row, ...);           into L2 only; nobody waits for it, and it
-//   does
+//   mg::tensor_prefetch(x, column, row, ...);           into L2 only; nobody waits for it. It does
 //                                                       not count as a read of memory that another
 //                                                       grid may be writing
 //   mg::tensor_load_to_blocks(shared, x, arrived, mg::u16{0b11}, column, row, ...);
-//                                                       to this place of the blocks of the cluster
+//                                                       to this place in the blocks of the cluster
 //                                                       whose bits are set; the bytes count at the
 //                                                       barrier at the place of `arrived` in each
 //   mg::tensor_store(x, shared, column, row, ...);      then commit_stores() and the waits of
@@ -24,8 +23,8 @@
 // (512 with 64). With a swizzle, a row of the box is as long as the swizzle; 16-byte piece p of row
 // r lies at piece p ^ (r % 8) for 128 bytes, and at p ^ (r / 2 % 4) for 64.
 // Elements past the ends of the tensor are loaded as zeros and count among the bytes that arrive.
-// They are not stored. No coordinate is negative: a copy of a box without a swizzle that began
-// before its tensor was an illegal instruction on an H200. The cpu device traps.
+// They are not stored. No coordinate may be negative: on an H200, a copy of a box without a swizzle
+// that began before its tensor was an illegal instruction. The cpu device traps.
 //
 // Source: PTX ISA, "cp.async.bulk.tensor" and "Swizzling modes".
 
@@ -145,7 +144,7 @@ __device__ __forceinline__ u64 policy_to_drop() {
   return policy;
 }
 
-// `hint` is what stands behind the completion mechanism, `policy` its operand.
+// `hint` is the text after the completion mechanism, and `policy` is its operand.
 #define MG_TENSOR_LOAD(rank, names, hint, policy, ...)                                    \
   asm volatile("cp.async.bulk.tensor." rank                                               \
                ".shared::cluster.global.tile.mbarrier::complete_tx::bytes" hint           \

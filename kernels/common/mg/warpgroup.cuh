@@ -12,7 +12,7 @@
 //
 // At launch each thread has 65,536 / threads registers, rounded down to a multiple of 8. The counts
 // are multiples of 8 from 24 to 256, and together they must fit. ptxas ignores both calls unless it
-// knows the registers at launch, which takes the second argument of __launch_bounds__.
+// knows the registers at launch, which requires the second argument of __launch_bounds__.
 //
 // Source: PTX ISA, "setmaxnreg".
 
@@ -22,8 +22,8 @@
 
 namespace mg {
 
-// Returns `value`, which all threads of a warp have in common. The compiler knows that of the
-// result: what follows from it is computed once per warp, in registers of the warp.
+// Returns `value`, which is the same in all threads of a warp. The compiler then knows this, too:
+// what depends on the result is computed once per warp, in registers of the warp.
 __device__ __forceinline__ int warp_uniform(int value) {
 #if defined(MGTUNE_CPU_DEVICE)
   return value;

@@ -24,12 +24,12 @@
 //                                        m16n8k16 for the 16 rows of each warp
 // N is a multiple of 16 up to 256, `row` a multiple of 8. In lane l of warp w of the warpgroup,
 // d[4 * j + 2 * r + c] is the accumulator of row 16 * w + l / 4 + 8 * r and column
-// 8 * j + 2 * (l % 4) + c. So two neighbours of d, rounded by mg::pack, are a word of the a of a
-// next product.
+// 8 * j + 2 * (l % 4) + c. So two neighbours of d, rounded by mg::pack, are one word of the
+// operand a of a next product.
 //
 // All threads of the warpgroup call each function. Between the fence and the wait, nothing may
-// touch d or the registers of a, nor write what lies in shared memory. On the cpu device a product
-// is done at once, by each thread for its own accumulators.
+// touch d or the registers of a, and nothing may write the operands in shared memory. On the cpu
+// device a product is done at once, by each thread for its own accumulators.
 // Numerics: products are exact. The device decides the order of the sums and how they are rounded.
 //
 // Source: PTX ISA, "Asynchronous warpgroup level matrix instructions" (matrix descriptors,
@@ -147,8 +147,8 @@ __device__ __forceinline__ void publish_to_wgmma() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-// The compiler does not know that the products use d at other times than their place in the code.
-// Naming d keeps the threads' own accesses of it where they are.
+// The compiler does not know that the products use d at other times than their place in the code
+// says. Naming d here keeps the threads' own accesses to d where they are.
 template <int kCount>
 __device__ __forceinline__ void keep_in_place(float (&d)[kCount]) {
 #pragma unroll
@@ -187,7 +187,7 @@ __device__ __forceinline__ void wgmma_wait(float (&d)[kCount]) {
   keep_in_place(d);
 }
 
-// A matrix in shared memory: its descriptor, and by its type how it lies there.
+// A matrix in shared memory: its descriptor. The type says how the matrix lies there.
 struct KMajor {
   u64 descriptor;
 };

@@ -1,6 +1,6 @@
-// Matrix products y = a b^T on the tensor cores of sm_90a, tile by tile: what happens to the sums
-// is the caller's. `a` has m rows and `b` n rows, both of k elements. With PARTS = 2 there are two
-// matrices b, and the caller gets both sums of an element at once: gate and up.
+// Matrix products y = a b^T on the tensor cores of sm_90a, tile by tile. The caller decides what
+// happens to the sums. `a` has m rows and `b` n rows, both of k elements. With PARTS = 2 there are
+// two matrices b, and the caller gets both sums of an element at once: gate and up.
 //
 //   using V = mg::WgmmaGemm<T, CONSUMERS, COLUMNS, STAGES, CLUSTER, CLUSTER_K, PARTS, STREAM_K,
 //                           BLOCK_K, Y_STAGES>;
@@ -14,16 +14,16 @@
 //
 // A launch has clusters of CLUSTER * CLUSTER_K blocks, and V::kSharedBytes of dynamic shared
 // memory. CLUSTER_K > 1 needs PARTS = 1 and no STREAM_K, and a launch then has a cluster for every
-// CLUSTER tiles. With `pdl` the grid is set up while the grid before it ends. The maps
-// have the swizzle "128B". Those of a and b have the extents {k, rows} and the boxes {64, 64 *
-// CONSUMERS} and {64, COLUMNS / max(PARTS, CLUSTER)}; that of y has the extents {n, m} and the box
-// {64, 64}.
+// CLUSTER tiles. With `pdl` the grid is set up while the previous grid ends. The maps have the
+// swizzle "128B". Those of a and b have the extents {k, rows} and the boxes {64, 64 * CONSUMERS}
+// and {64, COLUMNS / max(PARTS, CLUSTER)}; that of y has the extents {n, m} and the box {64, 64}.
 //
-// A tile has 64 * CONSUMERS rows and COLUMNS / PARTS columns of y. Blocks stay, and take tile after
-// tile. One thread of the first warpgroup lets the copy engine bring slabs of BLOCK_K columns of a
-// and b into a ring of STAGES slots. Each of CONSUMERS warpgroups owns 64 rows and waits for nobody
-// but the copies. CLUSTER blocks of a cluster have the same columns and neighbouring rows. Each
-// brings a part of b's slab, for all of them. <mg/gemm_units.cuh> has the order of the tiles.
+// A tile has 64 * CONSUMERS rows and COLUMNS / PARTS columns of y. The blocks are persistent: each
+// takes tile after tile. One thread of the first warpgroup lets the copy engine bring slabs of
+// BLOCK_K columns of a and b into a ring of STAGES slots. Each of CONSUMERS warpgroups owns 64 rows
+// and waits only for the copies. CLUSTER blocks of a cluster have the same columns and neighbouring
+// rows. Each brings a part of b's slab, for all of them. <mg/gemm_units.cuh> has the order of the
+// tiles.
 //
 // With STREAM_K the sums of a part of a tile go to `partial_sums`, and the block that ends last
 // adds all parts in their order. There are 2 * 64 * COLUMNS partial sums per block and consumer,
@@ -33,19 +33,20 @@
 //
 // At the end of a tile, epilogue.apply(row, column, is_inside, values) turns the sums
 // values[PARTS][2] of the elements (row, column) and (row, column + 1) into those of y, in
-// values[0]. If they are not inside y, they have no memory, and what becomes of them is dropped. It
-// is called for them too: a branch around each pair would keep the compiler from overlapping the
-// arithmetic of several pairs. The results are rounded, staged in shared memory 64 columns at a
-// time, and stored by the copy engine while the next tile begins. It leaves out what lies behind
-// the ends of y. Columns of a tile that do not fill a stage are stored from registers.
+// values[0]. Elements that are not inside y have no memory, and their results are dropped. The
+// epilogue is called for them too: a branch around each pair would keep the compiler from
+// overlapping the arithmetic of several pairs. The results are rounded, staged in shared memory 64
+// columns at a time, and stored by the copy engine while the next tile begins. The copy engine
+// leaves out what lies past the ends of y. Columns of a tile that do not fill a stage are stored
+// from registers.
 //
 // Traffic    Per slab of 64 columns, L2 reads 64 * CONSUMERS + COLUMNS / CLUSTER rows of 128 bytes
 //            for a block, and 64 * CONSUMERS + COLUMNS arrive.
 //            At 128 x 256 and the full rate of the tensor cores these are 48 bytes per SM and clock
 //            without a cluster, 32 with one of two blocks. On an H200, tiles of 64 x 64 got 60.
-// Numerics   Products are exact, sums are fp32. The order of the sums is the device's within 16
-//            columns, then that of k among the slabs of a block, then that of the blocks of a tile.
-//            Repeats are equal to the bit.
+// Numerics   Products are exact, sums are fp32. Within 16 columns the device decides the order of
+//            the sums. Then the slabs of a block are added in the order of k, and then the blocks
+//            of a tile. Repeated runs give equal bits.
 
 #pragma once
 
@@ -94,19 +95,20 @@ struct WgmmaGemm {
   static constexpr int kBoxes = PARTS > CLUSTER ? PARTS : CLUSTER, kBoxRows = COLUMNS / kBoxes;
   static_assert(kBoxRows % 8 == 0, "whole groups of rows of the swizzle");
 
-  // A consumer stages its 64 rows of y in Y_STAGES of these, if a tile has so many columns.
+  // If a block writes 64 columns or more, a consumer stages its 64 rows of y in Y_STAGES of these.
   using Y = PanelTile<T, 64, 64>;
   static constexpr int kYBytes = kWrittenColumns < 64 ? 0 : CONSUMERS * Y_STAGES * Y::kBytes;
-  // What other blocks send of the sums of a consumer.
+  // The sums that other blocks send to a consumer.
   using Exchange = ClusterParts<CLUSTER_K, COLUMNS / 2>;
   static constexpr int kSharedBytes = STAGES * kSlotBytes + kYBytes + CONSUMERS * Exchange::kBytes;
 
-  // The registers that a warpgroup leaves and takes. With one consumer there are enough for all.
+  // The registers per thread: the producer gives up registers, the consumers take them. With one
+  // consumer there are enough for all.
   static constexpr int kProducerRegisters = CONSUMERS == 3 ? 32 : 40;
   static constexpr int kConsumerRegisters = CONSUMERS == 3 ? 160 : 232;
 };
 
-// y, as the copy engine and as threads write it.
+// The matrix y: the copy engine writes it by its map, and threads by its pointer and stride.
 template <class T>
 struct GemmOutput {
   const TensorMap& map;
@@ -139,7 +141,7 @@ __device__ __forceinline__ void bring_slabs(GemmUnits<V> units, const TensorMap&
 #pragma unroll
         for (int box = 0; box < V::kBoxes; ++box) {
           if (V::kCluster > 1 && box % V::kCluster != units.rank()) continue;
-          // Of one matrix, boxes are parts of the rows. Of two, box i is all rows of matrix i.
+          // One matrix b: the boxes are parts of its rows. Two: box i has all rows of matrix i.
           const int row = unit.column + (V::kParts == 1 ? box * V::kBoxRows : 0);
           typename V::T* const of_b =
               of_a + (V::A::kBytes + panel * V::B::kPanelBytes) / 2 + box * V::kBoxRows * 64;
@@ -156,7 +158,7 @@ __device__ __forceinline__ void bring_slabs(GemmUnits<V> units, const TensorMap&
   }
 }
 
-// A consuming warpgroup. All its threads call run().
+// A consumer warpgroup. All its threads call run().
 template <class V>
 class GemmConsumer {
  public:
@@ -218,7 +220,7 @@ class GemmConsumer {
     release();
   }
 
-  // The oldest slot that was not released is read. All blocks of the cluster wrote it.
+  // Releases the oldest slot not yet released: it was read. All blocks of the cluster wrote it.
   __device__ __forceinline__ void release() {
     if constexpr (V::kCluster == 1) {
       read_.release();
@@ -229,9 +231,9 @@ class GemmConsumer {
     read_.advance();
   }
 
-  // Returns false unless all parts of this tile have ended; then the sums are those of all. A
-  // cluster leaves at most two parts: of the tile in which its slabs end, and of the one in which
-  // they begin.
+  // Leaves the sums of this part in the workspace. Returns true if all parts of the tile are now
+  // there; then the sums are those of all parts. A cluster leaves at most two parts: of the tile in
+  // which its slabs end, and of the one in which they begin.
   __device__ __forceinline__ bool add_other_parts(const GemmUnits<V>& units, const GemmUnit& unit,
                                                   const SharedTiles& memory) {
     const u32 thread = threadIdx.x % 128u;
@@ -260,7 +262,7 @@ class GemmConsumer {
     }
     sync_group<128>();
     const bool is_last = is_last_[number_];
-    sync_group<128>();  // the next part overwrites it
+    sync_group<128>();  // the next part overwrites is_last_
     if (!is_last) return false;
     if (last == first + 1) {  // a + b is b + a
       const int other = own == first ? last : first;
@@ -330,7 +332,7 @@ class GemmConsumer {
         commit_stores();
       }
     }
-    // The columns behind the last whole stage.
+    // The columns after the last whole stage.
 #pragma unroll
     for (int own = V::kWrittenColumns / 64 * 32; own < V::kWrittenColumns / 2; own += 2) {
       const int row = first_row + warp_row + lane / 4 + own / 2 % 2 * 8;
@@ -343,7 +345,7 @@ class GemmConsumer {
 
   const T* slots_;
   T* y_stages_;
-  T* inbox_;  // of the parts of other blocks
+  T* inbox_;  // for the parts of other blocks
   const GemmOutput<T>& y_;
   CopyRing<V::kSlots> reading_, read_;
   int number_, first_block_ = 0, y_stage_ = 0;
@@ -374,7 +376,7 @@ __device__ __forceinline__ void wgmma_gemm(const GemmShape& shape, const TensorM
     publish_init();
   }
   __syncthreads();
-  // No block of the cluster may write into another before that runs and has its barriers.
+  // No block of the cluster may write into another block before that one runs and has its barriers.
   if constexpr (V::kBlocks > 1) {
     cluster_arrive();
     cluster_wait();

@@ -66,7 +66,7 @@ namespace mg {
                : MG_VALUES_##eights                                                          \
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add), "n"(kTransposeB))
 
-// The column counts, the eights of accumulators, and the names of the operands behind them.
+// The column counts, the eights of accumulators, and the names of the operands after them.
 #define MG_EACH_SHARED_FORM(type)                                                        \
   if constexpr (N == 16) MG_SHARED_FORM(type, 16, 1, "%8", "%9", "%10", "%11");          \
   if constexpr (N == 32) MG_SHARED_FORM(type, 32, 2, "%16", "%17", "%18", "%19");        \

@@ -16,31 +16,31 @@
 // The product is y^T = w x^T: the weights are the operand of 64 rows, and x has ROWS columns. So
 // the tensor cores waste little on few rows of x. A tile has up to 64 * CONSUMERS rows of each
 // weight. One thread of the last warp lets the copy engine bring the block's slabs into a ring,
-// across the ends of tiles. So bytes are in flight all the time. Each of CONSUMERS warpgroups
+// across the ends of tiles, so bytes are in flight all the time. Each of CONSUMERS warpgroups
 // multiplies 64 rows of each weight.
 //
 // With WHOLE, `tile` is a multiple of 8 that gives all blocks equally many tiles, and no block has
-// to wait for another's sums. The products read up to 63 rows behind a tile, so 8 KiB of shared
-// memory follow the ring; what they are does not matter.
-// Without, `tile` is 64 * CONSUMERS and `slots` is SLOTS. All slabs are shared evenly among the
-// blocks, within one slab, by <mg/wgmma_gemm.cuh>: no block waits for the last wave. A launch has
-// at most as many blocks as there are slabs in all.
+// to wait for another's sums. The products read up to 63 rows past a tile, so 8 KiB of shared
+// memory follow the ring; their contents do not matter.
+// Without WHOLE, `tile` is 64 * CONSUMERS and `slots` is SLOTS. <mg/gemm_units.cuh> shares all
+// slabs among the blocks, evenly to within one slab, so no block waits for a last wave. A launch
+// has at most as many blocks as there are slabs in all.
 // Blocks that share a tile leave their sums in the workspace, and the one that ends last adds them
 // in their order. There are 2 * 64 * ROWS * PARTS partial sums per block and consumer, and 2
 // counters, which are zero before and after.
 //
-// With PDL, in a launch with `pdl`, the next grid may start at once, and the first `slots` slabs of
-// the weights are brought into L2 before the grid before has ended. They are read after it.
+// With PDL, in a launch with `pdl`, the next grid may start at once. A block prefetches the first
+// `slots` slabs of its weights into L2 before the previous grid has ended, and reads them after
+// that.
 //
-// The end of a tile is as <mg/gemm_inputs.cuh> says: epilogue(row, column, values) for each run of
-// 8 columns, n % 8 == 0.
+// A tile ends as <mg/gemm_inputs.cuh> says: with epilogue(row, column, values) for each run of 8
+// columns, n % 8 == 0.
 //
 // Traffic    The weights once. x comes from L2 for each slab: m / (tile * PARTS) of the bytes of
-// the
-//            weights. The maps of the weights promote nothing to L2: with "256B" the large
+//            the weights. The maps of the weights use no L2 promotion: with "256B" the large
 //            weights took 3 % longer on an H200. Rows of x from m on cost nothing.
-// Numerics   Products are exact, sums are fp32. The order of the sums is the device's within
-//            BLOCK_K columns, and then that of k. Repeats are equal to the bit.
+// Numerics   Products are exact, sums are fp32. Within BLOCK_K columns the device decides the order
+//            of the sums; then they are added in the order of k. Repeated runs give equal bits.
 
 #pragma once
 
@@ -86,7 +86,7 @@ struct StreamShape {
   int tile, slots;
 };
 
-// The bytes of a slab: panels of each weight, then those of x.
+// The bytes of one panel of a weight, and of a slot: the panels of each weight, then those of x.
 template <class V>
 __device__ __forceinline__ int panel_bytes(const StreamShape& shape) {
   return (V::kWhole ? shape.tile : V::kTile) * 128;
@@ -96,7 +96,7 @@ __device__ __forceinline__ int slot_bytes(const StreamShape& shape) {
   return V::kPanels * (V::kParts * panel_bytes<V>(shape) + V::X::kBytes);
 }
 
-// Whole tiles of `tile` rows. All blocks have equally many, but for the last ones.
+// Whole tiles of `tile` rows. All blocks have equally many, except the last ones.
 class WholeTiles {
  public:
   __device__ __forceinline__ WholeTiles(const StreamShape& shape, int slabs)
@@ -140,7 +140,7 @@ class StreamedSlabs {
   }
 
   __device__ __forceinline__ bool is_at_end() const { return is_at_end_; }
-  // The first row of the weights, and the first column.
+  // The first row and the first column of the weights of the slab.
   __device__ __forceinline__ int row() const { return unit_.column; }
   __device__ __forceinline__ int column() const { return unit_.begin * V::kBlockK; }
   __device__ __forceinline__ void advance() {
@@ -196,7 +196,7 @@ __device__ __forceinline__ void stream_slabs(StreamedSlabs<V> slabs, const Strea
   }
 }
 
-// A consuming warpgroup. All its threads call run().
+// A consumer warpgroup. All its threads call run().
 template <class V>
 class StreamConsumer {
  public:
@@ -252,9 +252,9 @@ class StreamConsumer {
     for_each_part([&](int part) { wgmma_wait<0>(sums_[part]); });
   }
 
-  // Returns false unless all parts of this tile have ended; then the sums are those of all. A block
-  // has at most two parts: of the tile in which its slabs end, and of the one in which they begin.
-  // It leaves nothing in the workspace if it sees that all others have ended.
+  // Leaves the sums of this part in the workspace, unless all other parts are already there.
+  // Returns true if this was the last part; then the sums are those of all parts. A block has at
+  // most two parts: of the tile in which its slabs end, and of the one in which they begin.
   __device__ __forceinline__ bool add_other_parts(const GemmUnits<V>& units, const GemmUnit& unit,
                                                   const SharedTiles& memory) {
     const int first = units.first_cluster(unit.shared), last = units.last_cluster(unit.shared);
@@ -280,7 +280,7 @@ class StreamConsumer {
     return true;
   }
 
-  // Replaces sums [from, from + kSumsAtOnce) by those of the parts of blocks first to last.
+  // Replaces sums [from, from + kSumsAtOnce) by their totals over blocks `first` to `last`.
   __device__ __forceinline__ void add_in_order(const SharedTiles& memory, int first, int last,
                                                int from) {
     float all[kSumsAtOnce] = {};
@@ -315,8 +315,8 @@ class StreamConsumer {
            threadIdx.x % 128u;
   }
 
-  // A lane has one column of y, a row of the weights, and pairs of rows of y. After an exchange
-  // among eight lanes it has eight neighbouring columns of one row.
+  // A lane has one column of y, which is a row of the weights, and pairs of rows of y. After an
+  // exchange among eight lanes it has eight neighbouring columns of one row.
   template <class Epilogue>
   __device__ __forceinline__ void write(int first_column, const StreamShape& shape,
                                         const Epilogue& epilogue) {
@@ -347,8 +347,8 @@ class StreamConsumer {
   __device__ __forceinline__ float& sum(int i) { return sums_[i / V::kSums][i % V::kSums]; }
 
   static constexpr int kSums = V::kParts * V::kSums;
-  // Other blocks' sums that are on their way together. With two consumers, the registers of two
-  // blocks must fit into an SM, so that the next grid may start: 96 per thread.
+  // How many of other blocks' sums are loaded together. With two consumers, the registers of two
+  // blocks must fit on an SM, so that the next grid may start: 96 per thread.
   static constexpr int kSumsAtOnce = V::kConsumers == 1 && kSums % 16 == 0 ? 16 : 8;
   static constexpr int kPartsAtOnce = V::kConsumers == 1                 ? 64 / kSumsAtOnce
                                       : V::kConsumers == 2 && kSums == 8 ? 4

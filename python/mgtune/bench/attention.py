@@ -88,7 +88,7 @@ def inputs_of(case: Case, device: str) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _bytes_of(case: Case) -> int:
-    """What a launch reads and writes."""
+    """How many bytes a launch reads and writes."""
     queries = len(case.lengths) if case.kind == "decode" else sum(case.lengths)
     return 2 * case.head_dim * 2 * (queries * case.heads + sum(case.lengths) * case.kv_heads)
 
@@ -163,7 +163,7 @@ def attentions(case: Case, device: str = "cuda") -> dict[str, Attention]:
 
 
 def running(candidates: dict[str, Attention], case: Case, device: str = "cuda") -> dict[str, Attention]:
-    """The candidates that can run a case. Of the others stderr has the reason."""
+    """The candidates that can run a case. For the others, the reason goes to stderr."""
     able = {}
     for name, attention in candidates.items():
         try:

@@ -34,7 +34,7 @@ def eager_gate_up(x: Tensor, gate_weight: Tensor, up_weight: Tensor) -> Tensor:
 
 
 def gate_ups(compiles: bool) -> dict[str, GateUp]:
-    """The candidates by name. `linear` is PyTorch's products and mgtune's SwiGLU."""
+    """The candidates by name. `linear` means PyTorch's products, then mgtune's SwiGLU."""
     candidates: dict[str, GateUp] = {
         OURS: partial(mt.swiglu_gate_up, prefer="mgtune"),
         "linear": partial(mt.swiglu_gate_up, prefer="linear"),

@@ -90,7 +90,7 @@ def why_sdpa(
     """Returns "" if attention() with these arguments runs mgtune's kernels, otherwise why it does not."""
     if prefer == "sdpa":
         return "prefer is 'sdpa'"
-    # What costs least first: most calls end here.
+    # The cheapest checks come first, because most calls end here.
     if prefer == "auto" and (query.dim() != 4 or 1 < query.shape[2] < FEWEST_QUERIES):
         return "mgtune was not measured to be faster"
     why = _why_kernels_cannot(
@@ -126,7 +126,7 @@ def _full_lengths(key: Tensor) -> Tensor:
     batch, keys = key.shape[0], key.shape[2]
     if _is_compiling() or (key.is_cuda and torch.cuda.is_current_stream_capturing()):
         return torch.full((batch,), keys, dtype=torch.int32, device=key.device)
-    # Another stream may not read what this one has not written yet.
+    # Per stream: another stream must not read lengths that this stream has not written yet.
     stream = torch.cuda.current_stream(key.device).cuda_stream if key.is_cuda else 0
     return _cached_lengths(batch, keys, key.device, stream)
 

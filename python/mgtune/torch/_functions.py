@@ -42,7 +42,7 @@ _swiglu_packed = _operator("swiglu_packed")
 
 
 def _kernel(name: str) -> Any:
-    """The same without autograd, and without OpOverload's layer of Python."""
+    """The operator without autograd, and without OpOverload's layer of Python."""
     return _operator(f"_{name}")._op
 
 
@@ -88,8 +88,9 @@ def autocast_changes(x: Tensor) -> bool:
     return torch.get_autocast_dtype(device_type) is not x.dtype
 
 
-# What these functions are called with is what a call costs: PyTorch looks at every argument twice, and
-# longest at one that is no tensor. So the scalars come as one tuple, and those that are rare not at all.
+# The arguments of these functions make up most of the cost of a call: PyTorch looks at every argument
+# twice, and takes longest for one that is not a tensor. So the scalars come as one tuple, and rare ones
+# are left out.
 
 
 class _RmsNorm(torch.autograd.Function):
@@ -170,7 +171,7 @@ class _SwigluPacked(torch.autograd.Function):
 
 
 def _apply_of(function: type[torch.autograd.Function]) -> Any:
-    """Function.apply without what it does for torch.func, which never gets here."""
+    """Function.apply without its extra work for torch.func, whose calls never get here."""
     return super(torch.autograd.Function, function).apply  # type: ignore[misc]
 
 
@@ -197,7 +198,7 @@ def _is_ready_now(device: torch.device) -> bool:
     return True
 
 
-# What torch.compiler.assume_constant_result does, which would import all of torch.compile.
+# torch.compiler.assume_constant_result does the same, but it would import all of torch.compile.
 _is_ready_now._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
@@ -211,7 +212,7 @@ def _remember_ready(device: torch.device) -> None:
 def _is_ready(x: Tensor) -> bool:
     """Returns whether kernels run for this tensor. Raises TypeError for a dtype without kernels.
 
-    Inside torch.func's transforms PyTorch's own operators run, which know all of them.
+    Inside torch.func's transforms PyTorch's own operators run, because they support all transforms.
     """
     if x.dtype not in _DTYPES:
         raise TypeError(

@@ -27,7 +27,7 @@ from mgtune.torch._gate_up_rule import is_faster
 PREFERENCES = ("auto", "mgtune", "linear")
 _DTYPES = frozenset({torch.float16, torch.bfloat16})
 _TYPES = frozenset({Tensor, nn.Parameter})
-_UNIT = 8  # elements, 16 bytes: what dims and distances between rows are multiples of
+_UNIT = 8  # elements, 16 bytes: dims and distances between rows are multiples of this
 _MOST_WEIGHT_ROWS = 4194304
 _MOST_ROWS = 2**29  # exclusive
 
@@ -43,7 +43,7 @@ _backward_kernel = _functions._kernel("swiglu_packed_backward")
 
 
 class _GateUp(torch.autograd.Function):
-    """Of x and two weights, or of x and a packed one."""
+    """swiglu_gate_up of x and two weights, or of x and a packed one, with a gradient."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, *weights: Tensor) -> Tensor:
@@ -127,8 +127,8 @@ def why_linear(x: Tensor, weights: tuple[Tensor, ...], prefer: str) -> str:
     if prefer == "linear":
         return "prefer is 'linear'"
     if prefer == "auto":
-        # What costs least first: most calls end here. A program that torch.export makes serves more
-        # rows than those that it is made with.
+        # The cheapest checks come first, because most calls end here. A program of torch.export also
+        # serves other numbers of rows than the one that it is made with.
         if needs_gradient(x, *weights) or _is_exporting():
             return "mgtune was not measured to be faster"
         hidden = weights[0].shape[0] * len(weights) // 2
@@ -191,7 +191,7 @@ def swiglu_gate_up(
 
 
 def swiglu_gate_up_packed(x: Tensor, gate_up_weight: Tensor, *, prefer: str = "auto") -> Tensor:
-    """The same with one weight of shape (2 * hidden, size): the rows of gate, and behind them those of up.
+    """swiglu_gate_up with one weight of shape (2 * hidden, size): the rows of gate, then the rows of up.
 
     Its gradient is one tensor as well. Two views of a packed weight, passed to swiglu_gate_up, need no
     copy either, but each of their gradients is then added to a tensor of the whole weight's size.

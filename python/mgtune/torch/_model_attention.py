@@ -84,7 +84,7 @@ def _causal_mask(
     prefer: str = "auto",
     **kwargs: Any,
 ) -> Any:
-    """What a model calls for its mask. None means causal, without padding."""
+    """A model calls this to make its mask. The result None means causal, without padding."""
     from transformers.masking_utils import causal_mask_function, eager_mask, sdpa_mask
 
     config, device, dtype = (kwargs.get(name) for name in ("config", "device", "dtype"))
@@ -95,7 +95,7 @@ def _causal_mask(
     if allow_is_causal_skip and attention_mask is None:
         if not is_local and q_length == kv_length:
             return None
-        # One query behind all keys, of which its window reaches the first.
+        # One query after all keys, whose window reaches back to the first key.
         is_last = isinstance(q_offset, int) and q_offset == kv_offset + kv_length - 1
         if q_length == 1 and is_last and (local_size is None or kv_length <= local_size):
             return None
@@ -135,7 +135,7 @@ def _attention_of_model(
     prefer: str = "auto",
     **kwargs: Any,
 ) -> tuple[Tensor, Tensor | None]:
-    """What a layer calls for its attention, with (batch, heads, length, head_dim)."""
+    """A layer calls this for its attention, with tensors of (batch, heads, length, head_dim)."""
     lengths = None
     if attention_mask is not None and attention_mask.dtype is torch.int32:
         lengths = attention_mask.flatten()
@@ -197,7 +197,7 @@ def _own_function(
 def causal_mask_of(
     self: Any, is_plain: bool, create_causal_mask: Callable[..., Any], **kwargs: Any
 ) -> Any:
-    """What a patched model calls for create_causal_mask(**kwargs).
+    """A patched model calls this instead of create_causal_mask(**kwargs).
 
     `is_plain`: the model was called without a mask and without positions.
     """

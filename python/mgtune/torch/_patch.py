@@ -108,7 +108,8 @@ def _norm_change(module: nn.Module) -> Change | str:
     if weight.dim() != 1 or not isinstance(getattr(module, eps_name), float):
         return "its weight is not one row, or its eps is no float"
     x = _sample(3, weight.shape[0], weight)
-    # Another weight than its own: with ones, 2 * y is the same as (1 + weight) * y.
+    # A trial weight, because the module's own weight may be ones, and then 2 * y and (1 + weight) * y
+    # are the same.
     trial = nn.Parameter(_sample(1, weight.shape[0], weight)[0] * 250 + 1.5, requires_grad=False)
     module._parameters["weight"] = trial
     try:

@@ -39,7 +39,7 @@ def _norm(self: Any, hidden_states: Tensor) -> Tensor:
 
 
 def _add_and_norm(self: Any, x: Tensor, residual: Tensor) -> tuple[Tensor, Tensor]:
-    """What a layer with the change "residual_add" calls: (norm(x + residual), x + residual)."""
+    """A layer with the change "residual_add" calls this. Returns (norm(x + residual), x + residual)."""
     change: Change = self._mgtune_change
     if self._forward_hooks or self._forward_pre_hooks:
         s = x + residual
@@ -109,7 +109,8 @@ class _MarkPlainMasks(ast.NodeTransformer):
         node = self.generic_visit(node)  # type: ignore[assignment]
         marks = ast.parse("mgtune_is_plain = attention_mask is None and position_ids is None").body
         node.body[:0] = [ast.copy_location(statement, node.body[0]) for statement in marks]
-        # It reads a file that this function does not have, and only makes a docstring.
+        # auto_docstring only makes a docstring, and reads a source file, which this function does not
+        # have.
         node.decorator_list = [
             one for one in node.decorator_list if not (isinstance(one, ast.Name) and one.id == "auto_docstring")
         ]

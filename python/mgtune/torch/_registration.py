@@ -304,7 +304,7 @@ def _register_swiglu_gradients() -> None:
 
 
 def _register_gate_up_gradients() -> None:
-    """Their formula is a kernel and PyTorch's products, of which the compiler sees each."""
+    """These gradients are computed by a kernel and PyTorch's products. The compiler sees each of them."""
 
     def save(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, Tensor]) -> None:
         x, *weights = inputs
@@ -331,7 +331,7 @@ def _register_gate_up_gradients() -> None:
 
 
 def _form_without_products(name: str) -> Callable[..., Tensor]:
-    """If a gradient is needed, it calls the form with products, because the backward reads them."""
+    """A form that calls the form with products if a gradient is needed: the backward reads them."""
     kernel, with_products = getattr(_ops, f"_{name}"), getattr(_ops, f"{name}_with_products")
 
     def call(x: Tensor, *weights: Tensor) -> Tensor:

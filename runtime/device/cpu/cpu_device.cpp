@@ -56,8 +56,8 @@ Status refused(std::string why) { return Status(StatusCode::launch_failed, std::
 
 Dim3 dim3(const std::array<std::uint32_t, 3>& extent) { return {extent[0], extent[1], extent[2]}; }
 
-// The compute capabilities that the device can have, with their shared memory. It has wrappers of
-// all instructions of both, but no clusters, so 8.0 is what it has unless it is asked for 9.0.
+// The compute capabilities that the device can have, with their shared memory. The device has
+// wrappers of all instructions of both, but no clusters, so 8.0 is the default.
 constexpr DeviceLimits kAmpere{kCpuComputeCapability, 8, 166912, 4 << 20};
 constexpr DeviceLimits kHopper{90, 8, 232448, 4 << 20};
 

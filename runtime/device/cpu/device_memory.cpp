@@ -19,7 +19,8 @@ Status no_memory(std::size_t bytes, int error) {
       fmt::format("no memory for a buffer of {} bytes: {}", bytes, std::strerror(error)));
 }
 
-// Linux gives out addresses for more memory than there is, and kills processes when they use it.
+// Linux gives out addresses for more memory than the machine has, and kills processes when they use
+// it. So larger buffers are refused.
 std::size_t memory_of_machine() {
   return static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
          static_cast<std::size_t>(sysconf(_SC_PAGESIZE));

@@ -46,11 +46,11 @@ class DeviceMemory {
     std::size_t bytes;
     std::byte* mapping;  // with its inaccessible first and last page
     std::size_t mapping_bytes;
-    // What the label names; without a label, everything.
+    // The bytes that the label names; without a label, all bytes.
     std::byte* labelled = begin;
     std::size_t labelled_bytes = bytes;
     MemoryLabel label = {};
-    // One per labelled byte, not 0 if nothing has written it. Empty if all was written.
+    // One value per labelled byte: 0 if the byte was written. Empty if all bytes were written.
     std::vector<unsigned char> unwritten = {};
   };
   Allocation* around(const void* memory);

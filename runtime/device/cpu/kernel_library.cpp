@@ -29,7 +29,8 @@ int look_in_library(dl_phdr_info* info, std::size_t, void* raw_search) {
   return 0;
 }
 
-// The segment with a kernel's entry has all code of its library.
+// The code of the library that has this function: the segment around it has all code of the
+// library.
 CodeRange code_around(void (*function)(void* const*)) {
   CodeSearch search{reinterpret_cast<std::uintptr_t>(function), {}};
   dl_iterate_phdr(look_in_library, &search);

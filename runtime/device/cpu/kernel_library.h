@@ -1,5 +1,5 @@
-// A build that is loaded for the cpu device, a shared library that the host compiler made. The
-// module's destructor unloads it and removes its file; its kernels must not run any more at that
+// Loads a build for the cpu device: a shared library that the host compiler made. The module's
+// destructor unloads the library and removes its file; its kernels must not run any more at that
 // time. Immutable once loaded: any number of threads may read it.
 
 #pragma once

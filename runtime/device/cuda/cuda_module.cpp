@@ -53,7 +53,7 @@ class CudaModule final : public Module {
     return {};
   }
 
-  // Of the cubin that was loaded last.
+  // Adds a kernel of the cubin that was loaded last.
   Status add_kernel(CUdevice device, const DeviceLimits& limits, const BuildKernel& kernel) {
     CUkernel handle = nullptr;
     MGTUNE_TRY(driver_.status(
@@ -114,7 +114,8 @@ Result<std::unique_ptr<Module>> load_cuda_module(const CudaDriver& driver, CUdev
   }
   if (cubins.empty()) return corrupt("the build has no cubin");
   auto module = std::make_unique<CudaModule>(driver);
-  // One cubin has all kernels and variables; of several, each has one kernel.
+  // If there is one cubin, it has all kernels and variables. If there are several, each has one
+  // kernel.
   MGTUNE_TRY(module->load(cubins.front()));
   for (std::size_t i = 0; i < build.kernels.size(); ++i) {
     const BuildKernel& kernel = build.kernels[i];

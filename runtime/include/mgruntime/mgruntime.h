@@ -161,8 +161,8 @@ typedef struct mgr_plan_options_t {
   const mgr_range_t* ranges;
   size_t range_count;
   /* The only variant that the plan gets, for example "row THREADS_PER_ROW=128 VEC=8": a line
-   * "variant" of mgr_explain. Null means that the library chooses. A program that compares variants
-   * where they run sets it. Since MGR_ABI_VERSION 4. */
+   * "variant" of mgr_explain. Null means that the library chooses. Set this field in a program that
+   * compares variants where they run. Since MGR_ABI_VERSION 4. */
   const char* variant;
 } mgr_plan_options_t;
 

@@ -31,7 +31,8 @@ Result<double> parse_threshold(const std::string& word) {
   return percent / 100;
 }
 
-// Keeps the rows that --kernel and --gpu mean. They may name what only one of the files has.
+// Keeps the rows that --kernel and --gpu mean. They may name a kernel or a GPU that only one of the
+// files has.
 Status select_rows(const ResultFilter& filter, MeasuredTable& a, MeasuredTable& b) {
   RecordedNames names;
   for (const MeasuredTable* table : {&a, &b}) {

@@ -33,7 +33,8 @@ std::vector<std::string> flags(const SelectionReport& report) {
   return words;
 }
 
-// The time of a pick on this very problem. The time of a near problem says little about this one.
+// The time of a pick that was measured on exactly this problem; otherwise 0, because the time of a
+// similar problem says little about this one.
 double measured_ns(const SelectedVariant& selected) {
   return selected.step == SelectionStep::exact ? selected.expected_ns : 0;
 }

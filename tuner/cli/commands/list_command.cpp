@@ -29,7 +29,8 @@ struct ListedDesign {
   DesignStatistics statistics = {};
 };
 
-// The designs of `op`. `operators` is how many operators are listed together.
+// The designs of `op`. `operators` is how many operators are listed together; they share the time
+// for counting.
 Result<std::vector<ListedDesign>> list_operator(const Operator& op, const DeviceInfo& device,
                                                 std::size_t operators) {
   std::vector<ListedDesign> designs;

@@ -35,7 +35,7 @@ class MergeCommand final : public Command {
       if (files_[i] == to || std::filesystem::equivalent(files_[i], to, missing)) {
         return invalid_argument("merge: " + files_[i] + " is the output, so it cannot be an input");
       }
-      // A file that is missing or damaged is named before OUT is made.
+      // Check all files before OUT is made, so that a missing or damaged file is reported first.
       MGTUNE_TRY(open_named_results(files_[i]).status());
     }
     MGTUNE_TRY(check_folder(to));

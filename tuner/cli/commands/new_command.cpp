@@ -15,8 +15,8 @@
 namespace mgtune {
 namespace {
 
-// The headers that the kernel's file includes, and those that they include. Only headers that lie
-// below its folder can be copied.
+// Adds the headers that the kernel's file includes, directly or through other headers. Only headers
+// below the folder of this file can be copied.
 Status add_headers(FileSystem& files, const std::string& folder, const CudaSource& source,
                    std::set<std::string>& known, NewFamily& family) {
   for (const std::string& name : device_part(source).included) {

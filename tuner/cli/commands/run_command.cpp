@@ -24,7 +24,7 @@
 namespace mgtune {
 namespace {
 
-// What the words of the command mean.
+// What the arguments of the command mean.
 struct Chosen {
   DeviceInfo device;
   Problem problem;
@@ -154,7 +154,7 @@ class RunCommand final : public Command {
   }
 
   Result<ExitCode> run_in_child(const Invocation& invocation, const Chosen& chosen) const {
-    std::optional<DeviceLock> lock;  // a sweep on the same GPU would be timed beside this
+    std::optional<DeviceLock> lock;  // a sweep on the same GPU would disturb the time
     if (chosen.device.kind == DeviceKind::cuda) {
       MGTUNE_ASSIGN(lock, DeviceLock::acquire(DeviceLock::default_directory(chosen.device.kind),
                                               chosen.device.id));

@@ -23,7 +23,7 @@ struct View {
   std::string (*json)(const ReportModel&);
 };
 
-// A table that is the same on terminals of any width.
+// Adapts a table whose text does not depend on the width of the terminal.
 template <std::string (*kTable)(const ReportModel&)>
 std::string of_any_width(const ReportModel& model, std::size_t /*columns*/) {
   return kTable(model);

@@ -19,8 +19,8 @@ constexpr std::uint64_t kMaxSeeds = 100000;
 struct TargetSummary {
   double mean_evaluations = 0, mean_fraction = 0, worst_fraction = 1;
   std::size_t min_evaluations = 0, max_evaluations = 0;
-  std::size_t claims = 0;       // seeds that said so; the others went on to their end
-  std::size_t true_claims = 0;  // that had found what the target asks for
+  std::size_t claims = 0;       // seeds that reached the target before their end
+  std::size_t true_claims = 0;  // of them, those whose result was as good as the target
 };
 
 TargetSummary summary_of(const Simulation& simulation) {
@@ -65,7 +65,7 @@ std::string target_text(const Simulation& simulation) {
       summary.max_evaluations, simulation.variants, summary.mean_fraction, summary.worst_fraction);
 }
 
-// The numbers of one seed, which no summary can be computed back to.
+// The numbers of each seed, because they cannot be computed from a summary.
 Json seeds_json(const Simulation& simulation) {
   Json seeds = Json::array();
   for (std::size_t seed = 0; seed < simulation.runs.size(); ++seed) {

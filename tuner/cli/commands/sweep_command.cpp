@@ -30,7 +30,7 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kToStart{10};   // the process that serves the page
-constexpr std::chrono::seconds kToFinish{10};  // so that browsers get the last document
+constexpr std::chrono::seconds kToFinish{10};  // browsers get the last document
 
 // The process (`mgtune watch`) that serves the report of a running sweep. It is a separate process,
 // so that browsers do not slow down the sweep. It reads the store while the sweep writes it, and
@@ -52,8 +52,8 @@ struct WatchPage {
                              (why.empty() ? url.status().message() : why));
   }
 
-  // Call it when the sweep is over and before the store is closed, because the last process that
-  // closes the store merges its log.
+  // Call it when the sweep is over but before the store is closed: the last process that closes the
+  // store merges the log, and this should be the sweep.
   void finish() {
     if (!process.write_line("end").ok()) return;
     // The process writes nothing more, so this returns when it ends.
@@ -200,7 +200,7 @@ class SweepCommand final : public Command {
  private:
   bool is_of_model() const { return !model_.model.empty(); }
 
-  // Makes the kernels of the model the shapes of the request.
+  // Records the kernels of the model, and makes this recording the shapes of the request.
   Status record_model(const Invocation& invocation, std::optional<TemporaryFolder>& folder) {
     const std::array<std::pair<const char*, bool>, 7> others = {
         {{"--problem", !request_.problems.empty()},
@@ -245,7 +245,7 @@ class SweepCommand final : public Command {
     }
     install_interrupt_handlers(path);
     TemporaryFolder::remove_abandoned();
-    std::optional<WatchPage> watch;  // ends before the store closes and folds its log
+    std::optional<WatchPage> watch;  // ends before the store closes and merges its log
     const auto serve_page = [&]() -> Status {
       if (!watch_ || watch.has_value()) return {};
       MGTUNE_ASSIGN(watch, WatchPage::start(invocation.program, path, request_.kernel));

@@ -27,8 +27,8 @@ using SteadyClock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kBetweenDocuments{1000};
-// A document of 100,000 variants takes two seconds. At most a tenth of a core is spent on
-// documents.
+// To make a document of 100,000 variants takes two seconds. Documents use at most a tenth of a
+// core.
 constexpr int kShareOfTime = 10;
 constexpr milliseconds kToLeave{3000};  // for browsers to read the last document
 
@@ -68,7 +68,7 @@ class Watcher {
   void publish(bool live) {
     const SteadyClock::time_point start = SteadyClock::now();
     const Stamp stamp = stamp_of(database_);
-    // This closes the store at once. An open reader would keep the sweep from folding the log.
+    // This closes the store at once. An open reader would keep the sweep from merging the log.
     const Result<FoundResults> found = find_results(database_, {kernel_, "", "", ""});
     if (found.ok()) {
       const ReportModel& model = found->model;

@@ -1,5 +1,5 @@
 // The child processes that a sweep starts (worker/protocol.h has their protocol), and the program
-// that replaces a sweep which a signal ends (cli/interrupt.h).
+// that replaces a sweep when a signal ends it (cli/interrupt.h).
 
 #include <signal.h>
 
@@ -72,7 +72,7 @@ class WorkerCommand final : public Command {
     if (words_.size() != 5 && !json) {
       return invalid_argument("worker run: expected a device, a kernel and what to run of it");
     }
-    // So that what a kernel prints is not lost if it crashes afterwards.
+    // Flushes each line, so that a kernel's output is not lost if the kernel crashes afterwards.
     std::setvbuf(stdout, nullptr, _IOLBF, 0);
     Catalog catalog(FileSystem::real());
     MGTUNE_ASSIGN(const WorkItem item,

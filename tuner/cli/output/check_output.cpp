@@ -41,7 +41,7 @@ std::string run_line(const CheckedRun& run) {
                      run.ok ? "right" : "FAILED");
 }
 
-// The text with its further lines indented.
+// The text, with all lines but the first one indented.
 std::string indented(const std::string& text) {
   std::string result;
   for (const char c : text) {

@@ -8,8 +8,8 @@
 
 namespace mgtune {
 
-// Ends with the number of problems, or with the next command if there is none. `kernel` is the word
-// of the user.
+// The text ends with the number of problems that were found, or with the command to run next if
+// there are none. `kernel` is the word that the user typed.
 std::string check_text(const FamilyReport& report, const std::string& kernel);
 
 std::string check_json(const FamilyReport& report);

@@ -92,8 +92,8 @@ complete -o filenames -F _mgtune mgtune
                      names, names, values, options);
 }
 
-// What zsh completes for a value: one of the proposals, or a path. A call of a function of the
-// script, because _arguments ends an action at a colon, which _alternative needs.
+// What zsh completes for a value: one of the proposals, or a path. The action is a call of a
+// function in the script: _alternative needs colons, but _arguments ends an action at a colon.
 std::string zsh_action(const OptionUsage& option) {
   const std::string_view paths = option.names_file()     ? "files"
                                  : option.names_folder() ? "folders"
@@ -103,7 +103,7 @@ std::string zsh_action(const OptionUsage& option) {
                      fmt::join(option.proposals, " "));
 }
 
-// Without the characters that end a description in a specification of _arguments.
+// The text without the characters that would end a description for _arguments.
 std::string zsh_text(std::string_view text) {
   std::string plain;
   for (const char c : text) {

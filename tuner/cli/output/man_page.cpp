@@ -12,8 +12,8 @@ std::string page_name(const CommandUsage& command) {
   return command.name.empty() ? "mgtune" : "mgtune-" + command.name;
 }
 
-// The text so that roff prints it as it is: a '.' or a quote at the start of a line would be a
-// request, and a plain '-' becomes a hyphen that cannot be searched for or copied.
+// Escapes the text, so that roff prints it as it is: a '.' or a quote at the start of a line would
+// be a request, and a plain '-' would become a hyphen that cannot be searched for or copied.
 std::string roff(std::string_view text) {
   std::string escaped;
   bool starts_line = true;

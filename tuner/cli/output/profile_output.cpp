@@ -17,7 +17,8 @@ std::string number_text(double value) {
   return whole ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);
 }
 
-// Empty for a counter that this mgtune does not know, for example from a newer database.
+// The members are empty for a counter that this mgtune does not know, for example from a newer
+// database.
 struct CounterText {
   std::string unit, meaning;
 };

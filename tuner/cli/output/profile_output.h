@@ -1,5 +1,5 @@
-// What `mgtune profile` prints: counters of a variant, or with --list-metrics those of a chip. Pure
-// functions.
+// What `mgtune profile` prints: the counters of a variant, or with --list-metrics the counters that
+// a chip has. Pure functions.
 
 #pragma once
 
@@ -20,7 +20,8 @@ struct ProfileReport {
   int tier;
 };
 
-// Said on standard error before the start: what is profiled, and why this variant.
+// Printed on standard error before the start. It says what is profiled, and why this variant was
+// chosen.
 std::string profile_announcement(const DeviceInfo& device, const Problem& problem,
                                  const std::string& variant, const std::string& source);
 

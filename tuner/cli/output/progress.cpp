@@ -29,7 +29,8 @@ std::string count_text(const SweepProgress& progress) {
                             : fmt::format("{}", progress.done);
 }
 
-// Of the whole sweep. 100 % is for its end.
+// The percentage of the whole sweep that is done. It stops at 99 %; 100 % would mean that the sweep
+// has ended.
 std::string percent(const SweepProgress& progress) {
   return fmt::format("{:.0f} %", std::floor(99 * progress.fraction));
 }
@@ -71,7 +72,7 @@ std::string ProgressPrinter::bar(const SweepProgress& progress) const {
   std::string text = fmt::format("] {}  problem {}/{}  {}  {}  {}: {} variants", percent(progress),
                                  progress.problem_index + 1, progress.problems, eta_text(progress),
                                  best_text(progress), progress.problem, count_text(progress));
-  // The last column stays free: a terminal may wrap when it is written.
+  // The last column stays free, because a terminal may begin a new line when it is written.
   const std::size_t room = columns_ > kBarCells + 2 ? columns_ - kBarCells - 2 : 0;
   if (text.size() > room) text.resize(room);
   const bool color = style_ == Style::color_bar;

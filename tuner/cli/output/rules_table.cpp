@@ -11,7 +11,7 @@ namespace mgtune {
 namespace {
 
 struct LeafRow {
-  std::vector<std::string> conditions;  // on the way to it; "not (bytes <= 4096)"
+  std::vector<std::string> conditions;  // on the path to the leaf; "not (bytes <= 4096)"
   const RuleNode* leaf;
 };
 
@@ -25,7 +25,7 @@ void collect_leaves(const Rules& rules, std::size_t place, const std::vector<std
   std::vector<std::string> conditions = so_far;
   conditions.push_back(node.condition->text());
   collect_leaves(rules, node.yes, conditions, rows);
-  // "a <= b" has one comparison, which is turned around.
+  // A condition "a <= b" has only one comparison, so its negation is "a > b".
   const std::string& text = node.condition->text();
   const std::size_t at = text.find(" <= ");
   if (at != std::string::npos) {

@@ -46,8 +46,8 @@ std::string outputs_text(const std::vector<OutputReport>& outputs) {
   return table.text();
 }
 
-// The metrics of the operator for the time, in the file's order. None without a time, or if the
-// costs of the problem cannot be evaluated.
+// The metrics of the operator for the measured time, in the file's order. Empty if there is no
+// time, or if the costs of the problem cannot be evaluated.
 std::vector<std::pair<std::string, std::optional<double>>> metrics_of(const Problem& problem,
                                                                       const std::string& variant,
                                                                       const SingleRun& run) {

@@ -12,7 +12,8 @@
 
 namespace mgtune {
 
-// Said on standard error before the start: what runs, where, and why this variant.
+// Printed on standard error before the start. It says what runs, where, and why this variant was
+// chosen.
 std::string run_announcement(const DeviceInfo& device, const Problem& problem,
                              const std::string& variant, const std::string& source);
 

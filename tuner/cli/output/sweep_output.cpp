@@ -23,7 +23,7 @@
 namespace mgtune {
 namespace {
 
-// From about this many bytes on, a sweep on the cpu device is slow: an element takes some
+// If a problem moves more bytes than this, a sweep on the cpu device is slow: an element takes some
 // nanoseconds, and a variant is launched several times.
 constexpr std::int64_t kLargeForEmulation = 16 << 20;
 
@@ -52,7 +52,7 @@ std::string budget_text(const Budget& budget) {
   return "ends after " + duration_text(budget.seconds.value_or(0));
 }
 
-// What a shard has, and what a merge of all shards may change.
+// Says which part of the sweep the shard has, and what merging all shards may change.
 std::string shard_text(const SweepPlan& plan) {
   const auto cut = std::ranges::count_if(
       plan.problems, [](const PlannedProblem& problem) { return problem.part.has_value(); });
@@ -198,8 +198,8 @@ Json budget_use_json(const BudgetUse& use) {
 
 constexpr std::size_t kCausesShown = 3;
 
-// The most frequent causes of the failures at the sweep's problems. "" if they cannot be read: the
-// command above shows them, or says why not.
+// The most frequent causes of the failures at the sweep's problems. "" if the store cannot be read:
+// the command that is printed above shows the causes, or says why it cannot.
 std::string causes_of(const FinishedSweep& sweep, Store& store) {
   const Result<ReportModel> model = model_of(sweep, store);
   return model.ok() ? causes_text(*model, kCausesShown) : "";
@@ -214,7 +214,8 @@ Json settled_json(const SweepSummary& summary) {
   return all;
 }
 
-// The problems without a pick: the sweep ended before, nothing serves them, or all variants failed.
+// The problems without a pick: the sweep ended before their turn, no variant serves them, or all
+// variants failed.
 Json unmeasured_json(const FinishedSweep& sweep) {
   std::set<std::pair<std::string, std::string>> picked;
   for (const TunedView& pick : sweep.summary.picks) picked.emplace(pick.op, pick.problem);
@@ -354,8 +355,9 @@ Result<std::string> sweep_json(const std::vector<FinishedSweep>& sweeps, Store& 
 
 namespace {
 
-// The problems whose pick programs do not run, because mgengine tune chose another one. If the
-// store cannot be read, what reads it next says so.
+// Says for how many problems programs do not run the pick, because mgengine tune chose another
+// variant. If the store cannot be read, the text is empty; the next code that reads the store
+// reports the failure.
 std::string token_picks_text(const SweepSummary& summary, Store& store) {
   std::int64_t others = 0;
   for (const TunedView& pick : summary.picks) {

@@ -34,7 +34,7 @@ struct FinishedSweep {
 // The table of picks, with how many variants of each problem passed and failed. `columns` is as for
 // picks_table().
 Result<std::string> picks_of(const FinishedSweep& sweep, Store& store, std::size_t columns);
-// `with_times`: and where the wall time went.
+// With `with_times` the JSON also says where the wall time went.
 Result<std::string> sweep_json(const std::vector<FinishedSweep>& sweeps, Store& store,
                                bool with_times);
 
@@ -44,8 +44,9 @@ Result<std::string> sweep_json(const std::vector<FinishedSweep>& sweeps, Store& 
 std::string summary_text(const FinishedSweep& sweep, const std::string& show_failures,
                          Store& store);
 
-// After a sweep of a family of the user's own that found a variant that works: the command that
-// writes typed functions for it. "" otherwise. `kernel` is the word of the sweep.
+// If the sweep tuned one of the user's own families and found a variant that works: the command
+// that writes typed functions for the family. Otherwise "". `kernel` is the word that the user gave
+// the sweep.
 std::string next_step_text(const std::vector<FinishedSweep>& sweeps, const std::string& kernel);
 
 std::int64_t failed_variants(const SweepSummary& summary);

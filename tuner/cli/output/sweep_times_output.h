@@ -1,4 +1,5 @@
-// Where the wall time of a sweep went, as `mgtune sweep --profile-sweep` prints it. Pure functions.
+// The text and the JSON with which `mgtune sweep --profile-sweep` shows where the wall time of a
+// sweep went. Pure functions.
 
 #pragma once
 
@@ -9,8 +10,8 @@
 
 namespace mgtune {
 
-// A row per phase that took time, with the seconds and the share of each GPU, and how busy the
-// compile processes were.
+// A table with one row for each phase that took time, with the seconds and the share of each GPU,
+// and a line that says how busy the compile processes were.
 std::string sweep_times_text(const SweepTimes& times);
 
 // {"seconds": 12.5, "gpus": [{"device": "GPU-...", "phases": {"load": 0.1, ..., "idle: compile":

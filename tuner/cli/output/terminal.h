@@ -1,5 +1,6 @@
-// What standard output and standard error are: a terminal or not, how wide, and whether it shows
-// colors. Text for a terminal is folded to its width and colored; elsewhere it stays as it is.
+// Finds out whether standard output and standard error are terminals, how wide a terminal is, and
+// whether it shows colors. Text for a terminal is folded to its width and colored; other text stays
+// as it is.
 
 #pragma once
 
@@ -17,7 +18,7 @@ bool shows_color(int file);
 // The width of the terminal that the descriptor `file` writes to; `otherwise` if it is no terminal.
 std::size_t terminal_columns(int file, std::size_t otherwise);
 
-// The words of outcomes and comparisons (wrong, SLOWER, FASTER) in red or green.
+// The text with the words of outcomes and comparisons (wrong, SLOWER, FASTER) in red or green.
 std::string colored(const std::string& text);
 
 // Prints tables and sentences on standard output.

@@ -86,7 +86,7 @@ void Block::thread_main() {
   block.thread_returned();
 }
 
-// Threads that wait no longer wait for a thread that has returned.
+// After a thread has returned, barriers and collectives no longer wait for it.
 void Block::thread_returned() {
   const auto thread = static_cast<std::uint32_t>(current_);
   threads_[thread].state = State::returned;

@@ -12,7 +12,7 @@ void RaceChecker::start_block(std::span<const unsigned char> arena,
   for (Region& region : regions_) {
     region.shadow.resize(std::max(region.shadow.size(), region.memory.size()));
   }
-  ++block_epoch_;  // whatever the shadow holds is of the past
+  ++block_epoch_;  // so all accesses in the shadow are older
 }
 
 bool RaceChecker::races(const Access& earlier, const Access& later) const {
@@ -35,7 +35,7 @@ void RaceChecker::remember_read(Byte& byte, const Access& access) const {
     if (last.thread / 32 == warp || other_is_stale) {
       other = std::exchange(last, access);
     } else {
-      other = access;  // `last` stays: it is of another warp
+      other = access;  // `last` stays, because it is of another warp
     }
   } else if (last.thread / 32 == warp) {
     last = access;

@@ -1,19 +1,19 @@
 // RaceChecker: finds two accesses to one byte of a block's shared memory by different threads, at
-// least one of them a write, that no barrier orders. It names both threads and lines. A comparison
-// of thread orders only says that a barrier is missing somewhere.
+// least one of them a write, that no barrier orders. It names both threads and lines. Comparing the
+// results of several thread orders would only show that a barrier is missing somewhere.
 //
 // Kernels for it (arch "cpu-race") are compiled with -fsanitize=thread but linked without libtsan.
 // The plugin defines the __tsan_* functions itself (race_hooks.cpp). libtsan is not suitable: it
-// watches OS threads, but we need the threads of a block; it can have 8,128 of them in one process;
-// it must be linked into the program that loads us; and it ends the process instead of reporting to
-// us.
+// watches OS threads, but we need the threads of a block; it allows only 8,128 threads in a
+// process; it must be linked into the program that loads us; and it ends the process instead of
+// reporting to us.
 //
-// Ordering: a barrier of the block orders all its threads, and a __syncwarp those of its warp.
-// Shuffles and votes order nothing, as in CUDA. Atomics do not race with atomics. Not found: races
-// through global memory, and races of which one side is a call of memcpy (clang makes a memcpy of
-// each copy of a struct, so uint4 accesses are seen with GCC only). A named barrier, and a
-// __syncwarp of a part of a warp, count as if the whole block or warp took part. Order that is made
-// by fences and flags is not understood.
+// Ordering: a barrier of the block orders all its threads, and a __syncwarp orders those of its
+// warp. Shuffles and votes order nothing, as in CUDA. Atomics do not race with atomics. The checker
+// does not find races through global memory, and races of which one side is a call of memcpy (clang
+// makes a memcpy of each copy of a struct, so uint4 accesses are seen with GCC only). A named
+// barrier, and a __syncwarp of a part of a warp, count as if the whole block or warp took part. The
+// checker does not understand order that is made by fences and flags.
 //
 // There is one per worker. Not thread-safe.
 
