@@ -210,7 +210,7 @@ TEST_F(MgengineTest, VerifySaysWhatItHasChecked) {
   EXPECT_EQ(ended.exit_code, 0) << ended;
   EXPECT_THAT(ended.out,
               AllOf(HasSubstr("valid: positions below 32"), HasSubstr("same token 32 of 32 times"),
-                    HasSubstr("by the way reference in f32"),
+                    HasSubstr("with --way reference in f32"),
                     HasSubstr("--way reference runs no kernels"), HasSubstr("ok")));
 }
 
