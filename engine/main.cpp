@@ -36,7 +36,7 @@ int run(int argc, const char* const* argv) {
 }  // namespace mgtune::engine
 
 int main(int argc, char** argv) {
-  ::signal(SIGXFSZ, SIG_IGN);  // a file above `ulimit -f` gives an error and does not end us
+  ::signal(SIGXFSZ, SIG_IGN);  // a file above `ulimit -f` is an error, not the end of the process
   try {
     return mgtune::engine::run(argc, argv);
   } catch (const std::exception& error) {  // out of memory; our own code throws nothing

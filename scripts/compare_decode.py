@@ -1,14 +1,22 @@
 #!/usr/bin/env python3
 """Times attention.decode beside FlashAttention-2 and cuDNN, and prints the tables of results/h200/attention.md.
 
-  scripts/compare_decode.py --library build/libmgruntime.so.0 -o decode.json      on a GPU with 36 GB or more, for about a minute
-  scripts/compare_decode.py --table decode.json                                   the tables of such a file, without a GPU
+  scripts/compare_decode.py --library build/libmgruntime.so.0 -o decode.json    on a GPU (36 GB or more), about a minute
+  scripts/compare_decode.py --table decode.json                                 the tables of such a file, without a GPU
 
-`mgtune` is what a program runs without a tuned table. `split` and `even` run the first default of that design in all cases, split also where the
-space leaves it out. The others are PyTorch's FLASH_ATTENTION and CUDNN_ATTENTION, and CUDNN_ATTENTION with the query heads that share a head of keys as rows (folded).
-`copy` copies half as many bytes as keys and values have, so that it reads and writes as many bytes as the others read.
-A time is the median over replays of a CUDA graph, whose launches rotate through sets of keys and values that are larger than L2. All
-implementations of a case take turns. An output that differs from that of `split` by more than 2 % ends the script.
+The implementations are:
+
+  mgtune         what a program runs without a tuned table
+  split, even    the first default of this design in all cases, of split also where the space leaves it out
+  FA2            PyTorch's FLASH_ATTENTION
+  cuDNN          PyTorch's CUDNN_ATTENTION
+  folded         CUDNN_ATTENTION with the query heads that share a head of keys as rows
+  copy           copies half as many bytes as keys and values have: it reads and writes as many as the others read
+
+A time is the median over replays of a CUDA graph. Its launches rotate through sets of keys and values that are
+together larger than L2. All implementations of a case take turns.
+
+An output that differs from that of `split` by more than 2 % ends the script.
 """
 import argparse
 import ctypes

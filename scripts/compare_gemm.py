@@ -1,25 +1,33 @@
 #!/usr/bin/env python3
 """Times gemm.forward and swiglu.gate_up beside PyTorch (cuBLAS), and prints tables.
 
-  scripts/compare_gemm.py --library build/libmgruntime.so.0 -o gemm.json        on a GPU, for three minutes
-  scripts/compare_gemm.py --cells small --compile -o small.json                 with torch.compile too, which takes 10 to 20 s per cell
-  scripts/compare_gemm.py --table gemm.json --read-gbps 4400                    the tables of such a file, without a GPU
-  scripts/compare_gemm.py --variants FILE ...                                   other variants: {"name": ["forward", "DESIGN", {"PARAMETER": value}]},
-                                                                                or those of a file that an earlier run wrote; of the design
-                                                                                "all" the defaults of every design
-  scripts/compare_gemm.py --cells large --products 1280,5120 --rows 512          other products than those of the models
+  scripts/compare_gemm.py --library build/libmgruntime.so.0 -o gemm.json    on a GPU, for three minutes
+  scripts/compare_gemm.py --cells small --compile -o small.json             with torch.compile too: 10 to 20 s per cell
+  scripts/compare_gemm.py --table gemm.json --read-gbps 4400                the tables of such a file, without a GPU
+  scripts/compare_gemm.py --variants FILE ...                               other variants
+  scripts/compare_gemm.py --cells large --products 1280,5120 --rows 512     other products than those of the models
 
-Without --variants, `mgtune` is what a program runs without a tuned table, and each design runs its first default that fits. The cells are the products of the
-models of configs/shapes with at least 7 billion parameters: `large` are all projections with 512 to 8192 rows and two squares, `small` those
-whose weights have 64 MiB and more with 1 to 16 rows, `gate_up` the gate and up projections with SwiGLU, with 2048 and 8192 rows, and
-`small_gate_up` with 1 to 16 rows.
+Without --variants, `mgtune` is what a program runs without a tuned table, and each design runs its first default that
+fits. FILE has other variants, {"name": ["forward", "DESIGN", {"PARAMETER": value}]}, or was written by an earlier run,
+whose variants then run again. The design "all" means the defaults of every design.
 
-The peers of gemm.forward are F.linear with cuBLAS and with the heuristics of cuBLASLt. Those of swiglu.gate_up are cuBLAS's product with the
-stacked weights alone (`GEMM alone`, no activation), that and the activation in PyTorch (`eager`). --compile adds torch.compile in the mode
-max-autotune-no-cudagraphs. Values are bf16 and normal; weights are scaled by 0.02. A time is the median over replays of a CUDA graph of about 8
-ms; all implementations of a cell take turns in six rounds, and another one is first each time. In cells of few rows the calls of a graph go through weights of 512 MiB, so that no weights
-are in L2. An output that differs from the first peer's by more than 2 % is an error, which the table shows instead of the time. The file has
-the clock and the power of the GPU after each cell.
+The cells are the products of the models of configs/shapes with at least 7 billion parameters:
+
+  large            all projections with 512 to 8192 rows, and two squares
+  small            the projections whose weights have 64 MiB or more, with 1 to 16 rows
+  gate_up          the gate and up projections with SwiGLU, with 2048 and 8192 rows
+  small_gate_up    the same with 1 to 16 rows
+
+The peers of gemm.forward are F.linear with cuBLAS and with the heuristics of cuBLASLt. Those of swiglu.gate_up are
+cuBLAS's product with the stacked weights, without the activation (`GEMM alone`), and this product with the activation
+in PyTorch (`eager`). --compile adds torch.compile in the mode max-autotune-no-cudagraphs.
+
+Values are bf16 and normal; weights are scaled by 0.02. A time is the median over replays of a CUDA graph of about 8 ms.
+All implementations of a cell take turns in six rounds, and another one is first each time. In cells of few rows the
+calls of a graph go through weights of 512 MiB, so that no weights are in L2.
+
+An output that differs from the first peer's by more than 2 % is an error. The table then has no time, and the error is
+below the tables. The file has the clock and the power of the GPU after each cell.
 """
 import argparse
 import ctypes
@@ -172,7 +180,7 @@ def sets_of(torch, operator, m, n, k, cell):
 
 
 def order_of_turn(names, turn):
-    """An order in which each name is first, in the middle and last in turn. The clock depends on what ran before, so each name follows another one each time."""
+    """The order of a turn. The clock depends on what ran before, so the place of a name, and which name is before it, change between turns."""
     first = turn // 2 % max(1, len(names))
     order = names[first:] + names[:first]
     return order if turn % 2 == 0 else order[::-1]
@@ -198,7 +206,7 @@ def times_of(torch, runtime, variants, with_compile, cell, operator, m, n, k):
                     raise RuntimeError(f"it differs from {peers[0]} by {difference:.3f}")
             replays[name] = Replays(torch, calls, GRAPH_MS)
         except Exception as error:  # whatever torch.compile raises
-            results[name] = str(error).splitlines()[0][:160]
+            results[name] = (str(error) or type(error).__name__).splitlines()[0][:160]
     for turn in range(ROUNDS):
         for name in order_of_turn(list(replays), turn):
             replays[name].replay(2)
@@ -224,7 +232,7 @@ def warm(words, variants, share, shares):
                     try:
                         runtime.plan_case(name, *case[1:])
                     except RuntimeError as error:
-                        print(f"{name} {case}: {str(error).splitlines()[0][:200]}", file=sys.stderr)
+                        print(f"{name} {case}: {(str(error) or type(error).__name__).splitlines()[0][:200]}", file=sys.stderr)
 
 
 def measure(words, variants):

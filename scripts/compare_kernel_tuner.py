@@ -5,17 +5,26 @@
   scripts/compare_kernel_tuner.py --table speed.json                     the table of such a file, without a GPU
   scripts/compare_kernel_tuner.py --mgtune build/mgtune --compile 12     compiling alone, without a GPU
 
-Both tune the kernel of tests/families/convolution, 4096 x 4096 with a filter of 17 x 17, in ranges like those of Kernel Tuner's own example
-(examples/cuda/convolution_streams.py of github.com/KernelTuner/kernel_tuner): blocks of 16 to 128 by 1 to 32 threads, of which each
-computes 1, 2 or 4 by 1 or 2 elements. The loops over the filter are unrolled, so a compilation takes 0.2 to 6 s of a core. Kernel Tuner compiles
-and measures one configuration after the other, so its rate does not depend on how many there are: it gets a random sample of them (--sample), in which each pair of
-tile sizes has its share. The compile time depends most on these, so the mean over such a sample varies less than over a plain random sample. Kernel Tuner does not compare results with a reference; mgtune does, for each variant. mgtune evaluates all of them, from an empty store and an empty
-cache of builds. Kernel Tuner runs through CuPy, whose cache is empty too. The agreement is the rank correlation (Spearman) of the times of the configurations that
-both have measured. Needs the packages kernel_tuner, cupy and scipy.
+Both tune the kernel of tests/families/convolution, 4096 x 4096 with a filter of 17 x 17. The ranges are like those of
+Kernel Tuner's own example (examples/cuda/convolution_streams.py of github.com/KernelTuner/kernel_tuner): blocks of 16
+to 128 by 1 to 32 threads, of which each computes 1, 2 or 4 by 1 or 2 elements. The loops over the filter are unrolled,
+so a compilation takes 0.2 to 6 s of a core.
 
---compile N takes N configurations, and prints the processor time that a compile worker of mgtune needs for one, and that nvrtcCompileProgram needs
-for the same source with the options that Kernel Tuner passes through CuPy (--std=c++11 -ftz=true). Both compile for sm_90, in turn, with the same library; it
-needs $CUDA_HOME.
+mgtune evaluates all configurations, from an empty store and an empty cache of builds. It compares the results of each
+variant with a reference; Kernel Tuner does not.
+
+Kernel Tuner gets a random sample of them (--sample). It compiles and measures one configuration after the other, so its
+rate does not depend on how many there are. In the sample, each pair of tile sizes has its share: the compile time
+depends most on these, so the mean varies less than over a plain random sample. Kernel Tuner runs through CuPy, whose
+cache is empty too.
+
+The agreement is the rank correlation (Spearman) of the times of the configurations that both have measured.
+
+--compile N takes N configurations. For each it prints the processor time of a compile worker of mgtune, and that of
+nvrtcCompileProgram for the same source, with the options that Kernel Tuner passes through CuPy (--std=c++11 -ftz=true).
+Both compile for sm_90, in turn, with the same library.
+
+A measurement needs the packages kernel_tuner, cupy and scipy. --compile needs $CUDA_HOME.
 """
 import argparse
 import ctypes

@@ -140,7 +140,7 @@ def times_of(torch, runtime, variants, case):
                 raise RuntimeError(f"it differs from {PEERS[0]} by {difference:.3f}")
             replays[name] = Replays(torch, [call], GRAPH_MS)
         except RuntimeError as error:
-            results[name] = str(error).splitlines()[0][:160]
+            results[name] = (str(error) or type(error).__name__).splitlines()[0][:160]
     for order in (list(replays), list(reversed(replays))):
         for name in order:
             replays[name].replay(3)
@@ -157,7 +157,7 @@ def warm(library, variants, share, shares, lengths):
             try:
                 runtime.plan_case(name, next(case for case in cases(lengths) if case[4:] == kind))
             except RuntimeError as error:
-                print(f"{name} {kind}: {str(error).splitlines()[0][:200]}", file=sys.stderr)
+                print(f"{name} {kind}: {(str(error) or type(error).__name__).splitlines()[0][:200]}", file=sys.stderr)
 
 
 def measure(library, variants, lengths, path, seconds):

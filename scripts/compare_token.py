@@ -5,7 +5,7 @@
   scripts/compare_token.py --table tokens.json ...                             the table of such files, without a GPU
 
 PyTorch runs the model of Hugging Face transformers with a static cache, compiled with torch.compile in the mode max-autotune-no-cudagraphs. A whole
-token, from the embedding to the choice of the next token, is one CUDA graph, as in mgengine. The eager model runs so too. Both sides take runs of
+token, from the embedding to the choice of the next token, is one CUDA graph, as in mgengine, also in the eager model. Both sides take runs of
 tokens one after the other, and the time of a token is the median over runs. The positions are 1, 128, 512 and 2,047, or the last one of a model
 with fewer.
 """

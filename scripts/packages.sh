@@ -69,6 +69,9 @@ if command -v ccache >/dev/null; then
   export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
   # Precompiled headers ask for these two: https://ccache.dev/manual/latest.html#_precompiled_headers
   export CCACHE_SLOPPINESS=pch_defines,time_macros
+  # Otherwise ccache finds a precompiled header whose comments alone have changed. For GCC it then is of other
+  # files than those that a source includes, and #pragma once does not see that they are the same.
+  export CCACHE_DEPEND=1
 else
   export MGTUNE_COMPILER_LAUNCHER=
 fi

@@ -1,21 +1,25 @@
 #!/usr/bin/env python3
-"""Times one sweep on 1, 2, ... GPUs of a host: in one process, in one process per GPU, with a worker killed, and as jobs of Slurm.
+"""Times one sweep on 1, 2, ... GPUs of a host.
 
-  scripts/sweep_scaling.py --mgtune build/mgtune --gpus 1,2,4 -o scaling.json    on a host with four GPUs, for about three minutes
+It runs in one process, in one process per GPU, with a worker killed, and as jobs of Slurm.
+
+  scripts/sweep_scaling.py --mgtune build/mgtune --gpus 1,2,4 -o scaling.json    with four GPUs, for about three minutes
   scripts/sweep_scaling.py --table scaling.json                                  the table of such a file, without a GPU
 
-The sweep is exhaustive: three problems of rmsnorm.backward in bf16 (3,850 variants on an H100 or H200), unless --kernel and --problem name others.
-Each sweep has an empty database. The steps, which --steps selects:
+The sweep is exhaustive: three problems of rmsnorm.backward in bf16 (3,850 variants on an H100 or H200), unless --kernel
+and --problem name others. Each sweep has an empty database.
+
+--steps selects among these steps:
 
   empty    all GPUs, from an empty cache of builds, which the other steps then use
   cached   each number of GPUs, --repeat times in turn
-  shards   `--shard I/N` in one process per GPU, at the same time, merged, then `--finals`
+  shards   `--shard I/N` in one process per GPU, at the same time; their databases are merged, then `--finals` runs
   killed   all GPUs; the measure worker of the last one is killed once, when half of the time is over
-  fleet    `mgtune fleet plan` with one task per GPU, if a Slurm runs whose nodes have them as gres (SLURM_CONF says which); from the merged
-           database
+  fleet    `mgtune fleet plan` with one task per GPU, if there is a Slurm whose nodes have GPUs as gres (SLURM_CONF
+           says which); the picks are from the merged database
 
-A step's picks *agree* with those of the first cached sweep if each is the same variant, or if either sweep says that the two are tied. `idle` is the part of the
-wall time in which GPUs waited, by cause (`mgtune sweep --profile-sweep`).
+The picks of a step agree with those of the first cached sweep if each is the same variant, or if either sweep says that
+the two are tied. `idle` is the part of the wall time in which GPUs waited, by cause (`mgtune sweep --profile-sweep`).
 """
 import argparse
 import json

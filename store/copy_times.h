@@ -3,7 +3,7 @@
 // of the same number of bytes. Problems have so many sizes that measuring a copy of each size would
 // take longer than tuning.
 //
-// If the size of a measured copy is within 0.6 %, its bandwidth is used. Otherwise the time is
+// If a measured copy differs in size by at most 0.6 %, its bandwidth is used. Otherwise the time is
 // interpolated between the next smaller and the next larger copy, as a linear function of the
 // bytes, if they are at most a factor of 2 apart. Beyond 1 GiB the bandwidth of the largest copy is
 // used.

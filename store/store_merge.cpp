@@ -233,7 +233,8 @@ class Merger {
   Database& from_;
   MergeCounts& counts_;
   std::set<std::int64_t>& contested_;
-  std::map<std::string, std::map<std::int64_t, std::int64_t>> ids_;  // in `to`, by table, old id
+  // The ids in `to`, by table and id in the source.
+  std::map<std::string, std::map<std::int64_t, std::int64_t>> ids_;
 };
 
 // The environment in which results of a GPU were measured, and the file that says so.

@@ -1,6 +1,6 @@
 // The functions of Store that find single results by their key, and those that read joined views.
 // Each of them is one SELECT, so it sees one state of the file, however many processes write.
-// Queries of picks have a second SELECT, for the ceilings.
+// Queries of picks read the ceilings with further SELECTs.
 
 #include <map>
 #include <string>

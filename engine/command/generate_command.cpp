@@ -69,7 +69,7 @@ class GenerateCommand final : public Command {
                       "made for {}; choose fewer with --tokens",
                       prompt.size(), tokens_, source.config.positions));
     }
-    // Only few capacities are possible, so kernels are seldom compiled again and tuned variants
+    // Only a few capacities are possible, so kernels are seldom compiled again and tuned variants
     // fit.
     options.capacity = std::min(source.config.positions,
                                 std::max(2048U, std::bit_ceil(static_cast<std::uint32_t>(needed))));

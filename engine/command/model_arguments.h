@@ -53,13 +53,12 @@ inline constexpr const char* kRandomWeightsHelp =
 // word is not a position.
 Result<std::vector<std::uint32_t>> parse_positions(const std::string& list);
 
-// The given positions that are below `end`. The first position that is not becomes end - 1, and the
-// positions after it are left out.
+// The ascending positions that are below `end`. If some are not, the result ends with end - 1.
 std::vector<std::uint32_t> positions_below(std::uint32_t end,
                                            std::initializer_list<std::uint32_t> positions);
 
-// The arguments --positions and --capacity of `tune` and `show kernels`: the positions at which
-// tokens count.
+// The arguments --positions and --capacity of `tune` and `show kernels`: the positions whose tokens
+// count.
 struct TokenPositions {
   std::string list;            // "": 128, 512 and 2,047, as far as the model has positions
   std::uint32_t capacity = 0;  // of the caches; 0: up to the largest position

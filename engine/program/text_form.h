@@ -1,5 +1,5 @@
-// The text form of a program: a line per buffer and instruction, to read and to test. It has
-// everything of a program, so program_from_text(program_text(p)) is p. Pure functions.
+// The text form of a program: a line per buffer and instruction, for reading and for tests. It
+// holds the whole program, so program_from_text(program_text(p)) is p. Pure functions.
 //
 //   mgengine program 1
 //   rows=1 capacity=512 positions=512 vocabulary=512 queues=1 counters=0

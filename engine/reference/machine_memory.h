@@ -22,7 +22,7 @@ class MachineMemory {
                                       std::span<const std::byte> weights);
 
   std::span<const std::byte> read(const Buffer& buffer) const;
-  std::span<std::byte> write(const Buffer& buffer);  // it must not be a weight
+  std::span<std::byte> write(const Buffer& buffer);  // the buffer must not be a weight
 
   // Fills scratch and outputs with bytes that are NaN in every floating dtype. A program that was
   // validated never reads them.

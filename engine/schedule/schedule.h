@@ -12,9 +12,9 @@
 namespace mgtune::engine {
 
 // Schedules a program without waits, as lower() makes it. The results stay the same. With one queue
-// the order stays too. With more queues, the next instruction is always the one with the highest
-// cost from its start to the end of the step. It goes to the queue where it can start first.
-// invalid_argument if queues is not from 1 to 1024.
+// the order stays too. With more queues, the next instruction is always, of those whose
+// dependencies are scheduled, the one with the highest cost from its start to the end of the step.
+// It goes to the queue where it can start first. invalid_argument if queues is not from 1 to 1024.
 Result<Program> schedule(Program program, std::uint32_t queues);
 
 // The buckets of positions for which a model has programs of their own, ascending. The last one is

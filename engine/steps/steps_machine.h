@@ -43,8 +43,8 @@ class StepsMachine final : public Machine {
 
   // Runs a step. For each of these instructions, it compares the result with what the reference
   // writes from the same inputs. `instructions` are indices in the program; an empty list means
-  // all. Returns an entry per buffer that such an instruction writes, in the order in which they
-  // ran.
+  // all. Instructions that the host does are not compared. Returns an entry per buffer that a
+  // compared instruction writes, in the order in which they ran.
   Result<std::vector<BufferDifference>> step_compared(const Program& program,
                                                       std::span<const std::uint32_t> instructions);
 
@@ -60,7 +60,7 @@ class StepsMachine final : public Machine {
   // range.
   Status check_inputs(const Program& program) const;
 
-  // How many instructions of the programs a kernel does, and how many the host does.
+  // How many instructions of the programs kernels do, and how many the host does.
   std::size_t kernel_count() const { return kernel_count_; }
   std::size_t host_count() const { return host_count_; }
 

@@ -17,7 +17,7 @@ struct LinkedToken {
   bool is_alive;
 };
 
-// A pair as it was when it was found. It counts only if both tokens have not changed since then.
+// A pair as it was when it was found. It counts only if neither token has changed since then.
 struct PairCandidate {
   PairMerge merge;
   std::size_t left;

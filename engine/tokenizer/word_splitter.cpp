@@ -122,8 +122,8 @@ class WordSplitter {
     return end;
   }
 
-  // The end of a run of white space: after its last line end (not in GPT-2), otherwise before its
-  // last character if a word follows: the character belongs to that word.
+  // The end of a run of white space: after its last line end, if there is one (not in GPT-2).
+  // Otherwise the last of several characters is left to the word that follows, if there is one.
   std::size_t spaces_end(std::size_t begin) const {
     const std::size_t end = run_end(begin, CharacterClass::space);
     if (pattern_ != WordPattern::gpt2) {

@@ -36,7 +36,7 @@ struct TunedKernel {
   std::string method;       // timing method of the sweep; "" if no sweep timed the problem here
   std::string before;       // the variant that programs ran until now
   double before_ns = 0;     // time of a launch alone, from the database or a table; 0: unknown
-  double share = 0;         // part of the sum of these times over a token, mean over positions
+  double share = 0;         // part of these times of all kernels in a token, mean over positions
   double pick_ns = 0;       // time of a launch of decision.pick alone; 0: not measured
   TokenDecision decision;
 };

@@ -79,7 +79,7 @@ bool have_equal_bits(const std::vector<float>& a, const std::vector<float>& b) {
   return std::ranges::equal(std::as_bytes(std::span(a)), std::as_bytes(std::span(b)));
 }
 
-// acceptable_error() is 0 for integers, so that every error of theirs becomes infinite.
+// acceptable_error() is 0 for integers, so any error of theirs becomes infinite.
 double part_of_acceptable(const BufferDifference& difference, DType dtype) {
   if (difference.error == 0) return 0;
   return difference.error / acceptable_error(dtype);

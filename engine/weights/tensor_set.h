@@ -32,7 +32,7 @@ struct TensorSet {
   std::vector<MappedFile> files;
   TensorMap tensors;
 
-  const std::string& file_of(const TensorView& tensor) const;  // `path` if none has it
+  const std::string& file_of(const TensorView& tensor) const;  // its path; `path` if none has it
 };
 
 // "[3, 4]"

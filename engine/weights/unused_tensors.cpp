@@ -41,7 +41,7 @@ std::optional<LayerPiece> layer_piece(std::string_view name, NameScheme names) {
   return LayerPiece{*layer, name.substr(dot + 1)};
 }
 
-// Why the config does not lead to such a piece.
+// Why a model with this config has no such piece.
 std::string reason(const LayerPiece& piece, const ModelConfig& config) {
   if (piece.layer >= config.layers) {
     return fmt::format("config.json says {} {}", size_names(config.names).layers, config.layers);

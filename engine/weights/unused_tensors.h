@@ -1,4 +1,4 @@
-// Finds tensors of a model's layers that a program does not use. Its config then has fewer layers
+// Finds tensors of a model's layers that a program does not use. The config then names fewer layers
 // or biases than the files have, and the text would be wrong without any message. A pure function.
 
 #pragma once

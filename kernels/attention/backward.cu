@@ -75,7 +75,7 @@
 //                        fewer copies per product, but make fewer blocks.
 //            DKV_QUERIES, DQ_KEYS   The rows of a tile. With more rows there are fewer barriers,
 //                        and the block reads its own rows less often. But S and dP need more
-//                        registers: one per row of the tile, for 16 own rows of a warp.
+//                        registers per thread: one per row of the tile, for 16 own rows of a warp.
 //            DKV_WARPS, DQ_WARPS    The warps of a block. A warp has 16 or 32 own rows. With 32,
 //                        more rows share one read of a tile.
 //            DKV_STAGES, DQ_STAGES  The slots for tiles. With 1, a block waits for each tile, and

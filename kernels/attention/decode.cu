@@ -60,7 +60,7 @@
 //              batch 8    1k   34 MB    8 + 5 =  13    8k  268 MB   61 + 5 =  66
 //                        32k  1.1 GB  244 + 5 = 249
 //              batch 64   8k  2.1 GB  488 + 5 = 493   32k  8.6 GB             1957
-// Tunables   ROWS      The rows of Q that a block computes. 32 is for more than 16 rows.
+// Tunables   ROWS      The rows of Q that a block computes with. 32 is for more than 16 rows.
 //            BLOCK_N   The keys of a warp's tile. With more keys there are fewer steps and more
 //                      independent products, but more registers are needed.
 //            WARPS     The warps that share a chunk. More warps leave more sums to merge at the

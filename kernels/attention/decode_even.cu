@@ -54,7 +54,7 @@
 //            warps and 2 us for the parts. With PDL the first of these times overlap the previous
 //            grid, so we expected 4 us of them to remain. README.md has the times, predicted and
 //            measured.
-// Tunables   ROWS      The rows of Q that a block computes. 32 is for more than 16 rows.
+// Tunables   ROWS      The rows of Q that a block computes with. 32 is for more than 16 rows.
 //            BLOCK_N   The keys of a tile. More keys need fewer steps, but more registers.
 //            WARPS     The warps that share a run.
 //            STAGES    The tiles of a warp in flight. An SM has 4 * head_dim * BLOCK_N * WARPS *

@@ -94,7 +94,7 @@ __device__ inline mg::u64 hash64(mg::u64 value) {
   return value ^ (value >> 31);
 }
 
-// Writes the sum over a block; its first thread does it. All threads call this function.
+// The first thread of a block writes the sum over the block. All threads call this function.
 __device__ inline void write_sum(unsigned long long* blocks, mg::u64 sum) {
   MG_SHARED(mg::u64, found, [kThreads]);
   found[threadIdx.x] = sum;

@@ -25,7 +25,7 @@
 //            too: 8 more bytes per element of h, 6 % of the time at k = 4096 on an H200.
 // Work       4 * m * n * k flops, bound by the tensor cores.
 // Tunables   As in gemm.forward. BLOCK_N is the number of columns of h, so a tile has 2 * BLOCK_N
-//            of weights.
+//            rows of weights.
 // Numerics   Products are exact, and sums are fp32. silu and the product are computed in fp32 from
 //            the unrounded sums; h is rounded once. The parameters fix the order of all sums.
 

@@ -90,8 +90,8 @@ class ArithmeticBench {
     return static_cast<double>(blocks(shape) * shape.block_flops) * static_cast<double>(steps);
   }
 
-  // The number of steps with which a launch takes kLaunchNs, so that its start and end do not
-  // matter.
+  // A number of steps with which a launch takes at least kLaunchNs, so that its start and end do
+  // not matter.
   Result<std::int64_t> steps_for(const ArithmeticShape& shape) {
     TimingBudget budget;
     budget.max_samples = budget.min_samples;

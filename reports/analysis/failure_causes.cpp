@@ -93,7 +93,9 @@ class Universe {
     return common;
   }
 
-  // A smallest subset of `common` that only `fewest` variants meet, as few as meet all of `common`.
+  // A subset of `common` that only `fewest` variants meet, as few as meet all of `common`. It is a
+  // smallest one if one or two values suffice, or three if `common` is short. Otherwise no value of
+  // it can be left out.
   std::vector<Assignment> smallest(const std::vector<Assignment>& common,
                                    std::size_t fewest) const {
     if (fewest == values_.size()) return {};

@@ -26,8 +26,8 @@ struct FailureCause {
   Outcome outcome;
   std::string message;                // of the first variant: the whole message
   std::vector<std::size_t> variants;  // indices into the model's variants, at least one
-  // The smallest set of values that all these variants have, such that adding another value which
-  // they all have would exclude no other variant of the operator on the GPU. A design counts as the
+  // A small set of values that all these variants have, such that adding another value which they
+  // all have would exclude no other variant of the operator on the GPU. A design counts as the
   // value of "design".
   std::vector<Assignment> conditions;
   std::size_t matching = 0;  // variants of the operator that meet the conditions

@@ -40,8 +40,8 @@ class ShapeFile {
   bool failed_ = false;
 };
 
-// The set of dims that a plan was launched with. It is a table of fixed size with a 64-bit hash for
-// each set of dims. It takes no lock and allocates nothing.
+// The different dims that a plan was launched with: a table of fixed size with a 64-bit hash of the
+// dims of each such launch. It takes no lock and allocates nothing.
 class SeenDims {
  public:
   static constexpr std::size_t kMaxDims =

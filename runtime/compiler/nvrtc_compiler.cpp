@@ -378,7 +378,7 @@ class NvrtcCompiler final : public Compiler {
   LibraryLoader& loader_;
   std::optional<Nvrtc> nvrtc_;
   std::set<std::pair<std::string, std::string>> needs_all_;  // folders and sources
-  std::set<std::string> dependent_;  // templates whose kernels depend on others
+  std::set<std::string> dependent_;  // templates whose kernels did not go together
 };
 
 // Identifies NVRTC's build without opening it: the name that its links lead to

@@ -16,8 +16,8 @@ namespace {
 
 using OptionKind = CompileOption::Kind;
 
-// These options change how fast or how exact a kernel is, or what the compiler knows about it. They
-// change nothing that a launch depends on.
+// These options change how fast or how exact a kernel is, or what is known about it. They change
+// nothing that a launch depends on.
 constexpr std::array<std::pair<std::string_view, OptionKind>, 9> kOptions = {
     {{"--extra-device-vectorization", OptionKind::flag},
      {"--fmad", OptionKind::boolean},

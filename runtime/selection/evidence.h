@@ -29,7 +29,7 @@ struct Evidence {
       : tuned(std::move(picks)) {}
 
   // The picks that may serve problems of the binding on the GPU, as in Picks::usable(). If both
-  // `tuned` and `more` have a pick of a problem, only the one in `tuned`.
+  // `tuned` and `more` have a pick of a problem, only the one in `tuned` counts.
   std::vector<const TunedEntry*> usable_picks(const Binding& binding, const GpuRecord& gpu) const;
 
   Picks tuned;

@@ -24,7 +24,7 @@ constexpr std::string_view kPrefix = "mgtune-";
 constexpr std::size_t kRandom = 6;  // characters that mkdtemp() makes up
 constexpr const char* kLock = ".lock";
 constexpr std::size_t kMaxMarkBytes = 256;
-constexpr int kAttempts = 100;  // beside a process that only cleans up, one in some fails
+constexpr int kAttempts = 100;  // some fail while another process cleans up all the time
 
 std::string parent_folder() {
   const char* const parent = std::getenv("TMPDIR");

@@ -1,5 +1,5 @@
-// DeviceCompare: compares a check's tensors on the device. To copy two tensors of 134 MB to the
-// host and compare them there takes 2 s per variant; reading them on the GPU takes less than a
+// DeviceCompare: compares a check's tensors on the device. Copying two tensors of 134 MB to the
+// host and comparing them there takes 2 s per variant; reading them on the GPU takes less than a
 // millisecond. The host looks at the data only if the device does not find all values right.
 //
 // Questions are queued, and read() waits once for the answers to all of them, because waiting for a

@@ -136,8 +136,7 @@ Status Reference::load(Builder& builder) {
   return {};
 }
 
-// The generator must not refer to this Reference, because it is used again after the Reference is
-// destroyed.
+// The generator must not refer to this Reference, because the generator outlives it.
 ProblemTensors::Generator Reference::generator(std::size_t tensor, std::uint64_t seed) const {
   const TensorLayout& layout = (*layouts_)[tensor];
   const Fill& fill = problem_->op->tensors[tensor].fill;

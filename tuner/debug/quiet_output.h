@@ -1,6 +1,6 @@
 // QuietOutput: while the object exists, everything that this process writes on standard output goes
 // elsewhere. There are two reasons: a check launches a kernel many times, but a person wants to
-// read its output only once; and nothing else may be printed between the JSON on standard output.
+// read its output only once; and if standard output has JSON, nothing else may be printed there.
 // Objects may be nested. One thread.
 
 #pragma once

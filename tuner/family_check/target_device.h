@@ -1,5 +1,6 @@
-// A GPU to compile for, which need not be in this machine. Its limits come from a product of
-// configs/gpus with the same architecture, if there is one. Pure functions.
+// A GPU to compile for, which need not be in this machine. Its SM count and the size of its L2
+// cache come from a product of configs/gpus with the same architecture, if there is one. Pure
+// functions.
 
 #pragma once
 

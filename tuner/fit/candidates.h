@@ -21,7 +21,7 @@ struct Candidates {
   std::vector<VariantPattern> patterns;
 
   // For each problem (by its text), the indices in `patterns` of the patterns that are promising
-  // there. The one with the smallest estimated loss comes first.
+  // there, the most promising first.
   std::map<std::string, std::vector<std::size_t>> promising;
 
   // What to measure at this problem: the promising patterns, or all patterns if the problem has no
@@ -29,9 +29,10 @@ struct Candidates {
   std::vector<const VariantPattern*> at(const Problem& problem) const;
 };
 
-// Chooses at most `count` patterns. A pattern is promising at a problem if it can serve the
-// problem, has no time there, and is among the `per_problem` patterns with the smallest estimated
-// losses (fit/estimated_losses.h).
+// Chooses at most kMaxRuleVariants patterns by the measured losses, and at most `count` by the
+// estimated losses (fit/estimated_losses.h). Promising at a problem are those that can serve it and
+// have no time there: first the patterns that the measured losses chose, then the others, each with
+// the smallest estimated losses first; at most `per_problem`.
 Candidates choose_candidates(const FitData& data, std::size_t count, std::size_t per_problem);
 
 }  // namespace mgtune

@@ -12,10 +12,9 @@
 namespace mgtune {
 namespace {
 
-// Distances at which a weight is 1/e. In recorded sweeps of rmsnorm.forward and swiglu.forward we
-// left out one time after the other; these two distances predict it best: within 11 % and 7 % (root
-// mean square, for times within 25 % of the fastest). Distances that are half or twice as large are
-// worse.
+// Distances at which a weight is 1/e. In recorded sweeps of rmsnorm.forward and swiglu.forward,
+// these two distances predict a time that was left out best: within 11 % and 7 % (root mean square,
+// for times within 25 % of the fastest). Distances that are half or twice as large are worse.
 constexpr double kProblemScale = 1;    // factors of two, summed over the dims
 constexpr double kVariantScale = 0.4;  // steps, summed over the parameters
 

@@ -21,7 +21,7 @@ struct FitRequest {
   std::string database;  // "": the default one
   std::string held_out;  // a database with more problems, to say how good the rules are; "": none
   std::string command;   // written into the rules, to repeat the fit
-  std::string commit;    // of the sources that were measured, written likewise; may be empty
+  std::string commit;    // of the measured sources, written too; may be empty
 };
 
 struct FittedRules {

@@ -38,6 +38,7 @@ struct FleetGpuStatus {
 
 std::string to_string(FleetTask::State state);
 
+// Reads all tasks. At most one database is open at a time.
 Result<std::vector<FleetGpuStatus>> fleet_status(FileSystem& files, const FleetPlan& plan,
                                                  const std::string& folder);
 

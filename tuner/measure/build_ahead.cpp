@@ -27,7 +27,7 @@ void BuildAhead::look(std::int64_t id, const VariantRequest& request) {
   if (!build) return;
   found.build = *std::move(build);
   const std::scoped_lock lock(mutex_);
-  kept_.push_back({id, std::move(found)});  // as many as a worker has requests
+  kept_.push_back({id, std::move(found)});  // at most as many as a worker has requests
   if (kept_.size() > kMostRequests) kept_.pop_front();
 }
 

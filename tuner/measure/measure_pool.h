@@ -122,7 +122,7 @@ class MeasurePool {
     std::deque<Job> jobs = {};                // the first is at work
     std::optional<double> last_seconds = {};  // of the last complete measurement
     GpuTimes::Clock::time_point since = {};   // when the first job began
-    bool had_child = false;                   // at `since`, a child that had served
+    bool had_child = false;                   // at `since` it had a child that had served
     std::int64_t restarts = 0;                // of the worker, at `since`
   };
 

@@ -1,13 +1,12 @@
-// ShardCut: which variants of which problems each shard of a sweep has. Think of all variants of
-// all problems as pieces of one line. The length of a variant is the time that it will probably
-// take (variant_cost.h), and the line is cut into parts of equal length, one per shard. So the
-// shards take equally long, every variant belongs to one shard, and a shard has few problems. Each
-// process makes the same cut, because the cut depends only on the plan.
+// ShardCut: which variants of which problems each shard of a sweep has. Think of the variants of
+// all problems as one line, on which each variant is as long as the time that it will probably take
+// (variant_cost.h). The line is cut into pieces of equal length, one per shard. So the shards take
+// equally long, every variant belongs to one shard, and a shard has few problems. Each process
+// makes the same cut, because the cut depends only on the plan.
 //
-// Problems that share their builds are next to each other on the line, and so are the variants of
-// one build. Within such a group, the variants stand in an order that looks random, and every part
-// has the same share of each design. So the search of each shard sees a coarse sample of the whole
-// space.
+// Problems that share their builds form a group on the line, in which the variants of one build are
+// next to each other. The order within a group looks random, and every part of a group has the same
+// share of each design. So the search of each shard sees a coarse sample of the whole space.
 //
 // A space that is too large to be counted is cut by a hash of its points. These spaces have a
 // separate line, on which all of them are equally long. Pure; the operators must outlive the

@@ -275,7 +275,7 @@ Result<std::vector<WantedBuild>> wanted_builds(const std::vector<TunedTableRow>&
 Result<MadeBuilds> make_builds(const std::vector<WantedBuild>& wanted, std::size_t threads) {
   MadeBuilds made;
   Status failure;
-  std::mutex mutex;  // protects `made` and the first failure
+  std::mutex mutex;  // protects `made` and `failure`
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
     Builder builder(BuildCache::of_user());

@@ -217,9 +217,9 @@ void add_undefined_names(const CudaSource& source, const KernelPlace& place,
     if (!source.is_word(i) || declared.contains(token.text) || is_known_name(token.text)) continue;
     if (!inside && !in_capitals(token.text)) continue;
     if (source.is(i + 1, "(") || source.is(i + 1, "::") || source.is(i + 1, "<")) {
-      // name(...) and name<...>(...) are functions. A name before "<" counts only if there is a
-      // mark other than ";" before it. So a comparison `BLOCK < n` may be missed, which matters
-      // only if it is the only use of the name.
+      // name(...) and name<...>(...) are functions, and name:: is a scope. A name before "<" counts
+      // only if there is a mark other than ";" before it. So a comparison `BLOCK < n` may be
+      // missed, which matters only if it is the only use of the name.
       if (!source.is(i + 1, "<") || !is_mark(source, i - 1) || source.is(i - 1, ";")) continue;
     }
     if (i > 0 && (source.is(i - 1, ".") || source.is(i - 1, "->") || source.is(i - 1, "::")))

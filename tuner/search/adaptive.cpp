@@ -26,7 +26,7 @@ constexpr std::size_t kStartChoices = 30;  // random variants; the most distant 
 constexpr std::size_t kWarm = 3;           // variants of a warm start
 constexpr std::size_t kSample = 1000;      // random candidates of the model
 constexpr std::size_t kElite = 8;          // the fastest variants: their neighbors are candidates
-constexpr double kRefit = 1.2;  // fit the lengths again when there are more results by this factor
+constexpr double kRefit = 1.2;  // fit the lengths again with this many times the last fit's results
 constexpr double kMargin =
     0.05;  // smaller improvements (in deviations) do not count, so it explores more
 
@@ -152,7 +152,8 @@ class AdaptiveSearch final : public Search {
     double log_time;
   };
 
-  // A result of chance_of_gain(), and the results of variants that it was computed from.
+  // A result of chance_of_gain(), with its gain and the numbers of improvements and results that it
+  // was computed from.
   struct Estimate {
     double gain;
     std::size_t improvements, known;

@@ -38,7 +38,7 @@ class RandomSearch final : public Search {
   }
 
   // Let `left` be the share of the variants that were not drawn. This is also the probability that
-  // one certain variant was not drawn. The probability that none of a group of n variants was drawn
+  // a given variant was not drawn. The probability that none of a group of n variants was drawn
   // is about left^n. We assume that the faster variants are a group as large as the group of the
   // fastest ones that were drawn, but no larger than kMaxGroup, because a sample often has many
   // equally fast variants although the optimum is a single variant.

@@ -11,7 +11,8 @@ namespace {
 // to predict from, and a sweep asks for this many variants before the first one has its result.
 constexpr std::size_t kSpread = 2;
 
-// The order matters as soon as one variant takes more than this part of the remaining time.
+// The order matters as soon as one variant will probably take more than this part of the remaining
+// time.
 constexpr double kLongPart = 0.1;
 
 // The predictions may be too short by this factor in total.
@@ -22,7 +23,7 @@ constexpr double kPredictionMargin = 1.5;
 constexpr double kShrinkage = 0.5;
 
 constexpr std::size_t kRounds = 8;  // of the fit, each of which goes through all parameters
-constexpr double kRefitAt = 1.125;  // fit again with this many times the results
+constexpr double kRefitAt = 1.125;  // fit again with this many times the results of the last fit
 
 constexpr double kGoldenPart = 0.6180339887498949;
 

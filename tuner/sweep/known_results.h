@@ -58,8 +58,8 @@ class KnownResults {
   // divides by zero), its outcome is known at once: compile_failed, with an empty build key.
   Result<VariantState> look_up(const Variant& variant);
 
-  // Adds the reply of the compile pool. Afterwards the variant needs measuring. It needs nothing if
-  // its binary has results already or could not be made.
+  // Adds the reply of the compile pool. Afterwards the variant needs measuring, or nothing if its
+  // binary has results already or could not be made.
   Status add_build(VariantState& state, const WorkReply& reply);
 
   // Adds the reply of the measure worker. If the worker crashed or hung, the reply has neither a

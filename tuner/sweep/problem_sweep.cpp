@@ -227,7 +227,7 @@ Status ProblemSweep::want(const Variant& variant) {
   if (!state.build.sha256.empty()) shared_.pool.others_compile();
   switch (state.need) {
     case VariantState::Need::nothing: {
-      const bool is_new = state.build.key.empty() && !is_recorded(state);  // it has no kernel names
+      const bool is_new = state.build.key.empty() && !is_recorded(state);  // no build request
       return finish(state, is_new ? Origin::build : Origin::store);
     }
     case VariantState::Need::measure:

@@ -8,7 +8,7 @@
 namespace mgtune {
 namespace {
 
-// How many points, and beginnings of points, a search without a time budget may look at before it
+// How many points, and prefixes of points, a search without a time budget may look at before it
 // finds another variant. This takes some seconds. The limit is larger than the largest space that
 // is listed as a whole. Without this limit, a search for a variant that does not exist would walk
 // through 10^15 points.

@@ -91,7 +91,7 @@ std::string group_of(const std::string& code, const BuildRecord& build,
   return (code.empty() ? build.sha256 : code) + " " + launches;
 }
 
-// Two builds with the same code also have the same text here.
+// Variants with the same code and the same launches also have the same text here.
 std::string resources_of(const VariantState& state) {
   const BuildResources& build = state.build;
   return fmt::format("{} {} {} {} {}", build.registers, build.spill_bytes,

@@ -18,8 +18,9 @@ using Clock = std::chrono::steady_clock;
 // while before each sample.
 constexpr double kFinalSeconds = 0.5, kSustainedFinalSeconds = 25;
 
-// The largest parts of the budget that all finals, and one final, may get. Finals decide between
-// variants that differ by about a percent, and a search may gain more.
+// The largest parts of the budget that are reserved for all finals together, and for the longest
+// final if it needs more than that. Finals decide between variants that differ by about a percent,
+// and a search may gain more.
 constexpr double kMostForFinals = 0.15, kMostForOneFinal = 0.5;  // of the budget
 
 constexpr std::size_t kNamed = 3;  // problems with the largest expected gains, in the summary
@@ -76,8 +77,8 @@ Status TimedTurns::run() {
     if (committed_.empty()) break;
     const TurnOrder::Turn turn = committed_.front();
     const ProblemSweep& sweep = *sweeps_[served_[turn.problem]];
-    // If another GPU already measures variants of the problem, it gets its turn, so that they are
-    // not lost.
+    // If another GPU already measures variants of the problem, the problem gets its turn even if it
+    // is late.
     const bool is_late = seconds_left() - kept_for_finals() <= 0;
     const bool is_first = !std::exchange(has_taken_turn_, true);
     if (is_late && !is_first && !sweep.is_measuring()) {

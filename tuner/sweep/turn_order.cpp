@@ -12,7 +12,7 @@ namespace {
 // The expected gain of a problem before any problem of its operator was searched: on an H200 the
 // defaults of rmsnorm took 1.06 times as long as the best variants.
 constexpr double kGainBefore = 0.06;
-constexpr double kWeightBefore = 0.5;  // a searched problem at distance 0 has 1
+constexpr double kWeightBefore = 0.5;  // a searched problem at distance 0 has weight 1
 
 // After a turn that brought nothing, this part of the expected gain is left.
 constexpr double kLeftAfterATurn = 0.4;

@@ -21,7 +21,7 @@ constexpr double kOtherDTypes = 1e4;
 constexpr double kSameSizes = 0.1;
 
 constexpr double kStaticWeight = 4;      // a static dim is compiled in: other code runs
-constexpr double kPresenceWeight = 0.5;  // one optional tensor more is a small difference
+constexpr double kPresenceWeight = 0.5;  // one optional tensor more or less is a small difference
 constexpr double kPerGpu = 1e6;          // above any sum of log distances
 
 // The distance of a tuned entry from a binding on a device, without dynamic and hint dims.

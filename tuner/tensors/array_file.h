@@ -33,8 +33,8 @@ struct ArrayFile {
 Result<ArrayFile> parse_npy(std::string_view content);
 std::string npy_text(const ArrayFile& array);  // the inverse
 
-// One tensor of a .safetensors file. It is also invalid_argument if the file has no such tensor;
-// the message lists some that it has.
+// One tensor of a .safetensors file. Fails like parse_npy(), and with invalid_argument if the file
+// has no such tensor; the message lists some that it has.
 Result<ArrayFile> parse_safetensors(std::string_view content, const std::string& name);
 
 // Reads the array that `source` names, in a file below `folder`. Messages name the file; not_found

@@ -122,8 +122,8 @@ Status ProblemTensors::prepare_as(const ProblemTensors& other) {
   return prepare(other.contents_, true);
 }
 
-// If `is_fresh` is false, in tensors and guard bands already have their content, so they are not
-// written again.
+// If `is_fresh` is false, tensors with Role::in and guard bands still have their content, so they
+// are not written again.
 Status ProblemTensors::prepare(const std::vector<Content>& contents, bool is_fresh) {
   for (std::size_t i = 0; i < layouts_->size(); ++i) {
     const TensorLayout& layout = (*layouts_)[i];

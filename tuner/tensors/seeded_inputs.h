@@ -87,7 +87,7 @@ class SeededInputs {
   std::vector<std::vector<double>> expected_;  // the same on the host, if it was needed
   std::vector<double> allowed_;                // per tensor: the relative error, or the largest
                                                // difference if is_by_baseline()
-  DeviceCompare::Bands bands_;                 // this and the next one: if the device compares
+  DeviceCompare::Bands bands_;                 // these two only if the device compares
   std::vector<std::uint64_t> must_stay_;       // the answers of ask_what_must_stay()
 };
 

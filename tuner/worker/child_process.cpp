@@ -33,8 +33,7 @@ bool receive(FileDescriptor& from, std::string& to) {
 
 Result<ChildProcess> ChildProcess::start(const std::vector<std::string>& command,
                                          const Cores& cores) {
-  // The input is a socket, because only a write to a socket can be told not to raise SIGPIPE; a
-  // write to a pipe cannot.
+  // The input is a socket, because a write to a pipe cannot be told not to raise SIGPIPE.
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return io_error(std::string("cannot create a socket: ") + std::strerror(errno));

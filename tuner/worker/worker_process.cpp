@@ -22,7 +22,7 @@ constexpr std::chrono::seconds kStartDeadline{60};
 constexpr int kDeadlineFactor = 20;
 constexpr std::chrono::seconds kMinDeadline{5};
 
-// A sweep works on one problem, and ahead on the next one.
+// A sweep works on one problem, and works ahead on the next one.
 constexpr std::size_t kProblems = 2;
 
 // Decodes a reply to this request. corrupt if the line is anything else.

@@ -73,9 +73,9 @@ class WorkerProcess {
  public:
   // `command` starts a worker, e.g. {"/usr/bin/mgtune", "worker", "measure", "cpu", "emulation"};
   // no child is started before the first request. `deadline` is for each step: from the hand-over
-  // (a child's start included) to `begin`, and from there to `done`. It is shorter for a variant of
-  // whose problem another variant was measured before (VariantDeadline). `cores` are the cores that
-  // the children may use; empty: the same as this process.
+  // (a child's start included) to `begin`, and from there to `done`. It is shorter for a variant if
+  // another variant of its problem was measured before (VariantDeadline). `cores` are the cores
+  // that the children may use; empty: the same as this process.
   WorkerProcess(std::vector<std::string> command, std::chrono::milliseconds deadline,
                 Cores cores = {});
 

@@ -69,8 +69,8 @@ MGE_API void mge_free(mge_model_t* model); /* NULL is ignored */
 /* The caller sets struct_size. */
 MGE_API mge_status_t mge_info(const mge_model_t* model, mge_info_t* info);
 
-/* Sets the position of the next step; 0 begins all sequences anew. MGE_INVALID_ARGUMENT if the
- * position is above the one that the steps so far have reached. */
+/* Sets the position of the next step; 0 begins all sequences anew. MGE_INVALID_ARGUMENT if it is
+ * above the position that the last step has reached. */
 MGE_API mge_status_t mge_set_position(mge_model_t* model, uint32_t position);
 
 /* Takes tokens[i] as the next token of sequence i. There must be one for each sequence.

@@ -9,10 +9,10 @@
 //
 // Block i of kBlocks has the rank first + i * step in the cluster, and the caller is block `own`. A
 // thread holds the same elements in every block: it gets elements [own * kCount / kBlocks, + kCount
-// / kBlocks) in sums[0], sums[1], ... `inbox` is Parts::kBytes of shared memory, at the same place
-// in each block. It is for this exchange alone, so nobody waits until another block has read
-// something. All 128 threads of all blocks call it once. A block receives all that is sent to it
-// before it goes on, so nothing is sent to a block that has ended.
+// / kBlocks), from sums[0] on. `inbox` is Parts::kBytes of shared memory, at the same place in each
+// block. It is for this exchange alone, so nobody waits until another block has read something. All
+// 128 threads of all blocks call it once. A block receives all that is sent to it before it goes
+// on, so nothing is sent to a block that has ended.
 //
 // Traffic    (kBlocks - 1) / kBlocks of the sums leave a block, and as many bytes arrive.
 // Numerics   The parts are added in the order of the blocks, in every block. Repeated runs give

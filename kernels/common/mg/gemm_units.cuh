@@ -6,7 +6,6 @@
 //   while (units.next(unit)) ...
 //
 // V has the constants of the variant. A tile has V::kRows rows and V::kOwnColumns columns of y, and
-// V has the constants of the variant. A tile has V::kRows rows and V::kOwnColumns columns of y, and
 // a slab has V::kBlockK columns of k. A cluster takes V::kCluster tiles of rows at a time, all of
 // the same columns. `group` such sets of tiles follow each other before the next tile of columns.
 // So blocks that run at the same time share rows of both matrices in L2.

@@ -11,10 +11,10 @@
 // ex2, with a relative error of 2^-21 + |x| 2^-24, which is below a 2000th of their rounding. Then
 // rest (value if x < 0) is 0 from |x| = 87.4 on, where the exact result is below 2^-126.
 //
-// Two arguments share a reciprocal as 1 / a = b * (1 / (a * b)), which is accurate to 2^-22, too. a
-// and b are 1 + e^-|x|, between 1 and 2, so nothing overflows. If one of the arguments is NaN, its
-// a is 2 and its result is between 0 and 1, so that it does not make the other result NaN. The
-// caller multiplies by x, which is NaN.
+// Two arguments share a reciprocal as 1 / a = b * (1 / (a * b)), which is accurate to 2^-22. a and
+// b are 1 + e^-|x|, between 1 and 2, so nothing overflows. If one of the arguments is NaN, its a is
+// 2 and its result is between 0 and 1, so that it does not make the other result NaN. The caller
+// multiplies by x, which is NaN.
 
 #pragma once
 

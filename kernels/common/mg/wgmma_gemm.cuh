@@ -220,7 +220,7 @@ class GemmConsumer {
     release();
   }
 
-  // Releases the oldest slot not yet released: it was read. All blocks of the cluster wrote it.
+  // Releases the oldest slot that is not released yet. All blocks of the cluster wrote it.
   __device__ __forceinline__ void release() {
     if constexpr (V::kCluster == 1) {
       read_.release();

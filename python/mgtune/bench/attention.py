@@ -171,7 +171,7 @@ def running(candidates: dict[str, Attention], case: Case, device: str = "cuda") 
         except (ImportError, NotImplementedError, RuntimeError, TypeError, ValueError) as error:
             if name == OURS:
                 raise
-            print(f"{name} does not run {case}: {str(error).splitlines()[0]}", file=sys.stderr)
+            print(f"{name} does not run {case}: {(str(error) or type(error).__name__).splitlines()[0]}", file=sys.stderr)
         else:
             able[name] = attention
     return able

@@ -95,7 +95,7 @@ def _causal_mask(
     if allow_is_causal_skip and attention_mask is None:
         if not is_local and q_length == kv_length:
             return None
-        # One query after all keys, whose window reaches back to the first key.
+        # One query, at the position of the last key. Its window reaches back to the first key.
         is_last = isinstance(q_offset, int) and q_offset == kv_offset + kv_length - 1
         if q_length == 1 and is_last and (local_size is None or kv_length <= local_size):
             return None

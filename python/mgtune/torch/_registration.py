@@ -304,7 +304,7 @@ def _register_swiglu_gradients() -> None:
 
 
 def _register_gate_up_gradients() -> None:
-    """These gradients are computed by a kernel and PyTorch's products. The compiler sees each of them."""
+    """Registers the gradients: a kernel and PyTorch's products. The compiler sees each of them."""
 
     def save(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, Tensor]) -> None:
         x, *weights = inputs

@@ -154,7 +154,7 @@ class RunCommand final : public Command {
   }
 
   Result<ExitCode> run_in_child(const Invocation& invocation, const Chosen& chosen) const {
-    std::optional<DeviceLock> lock;  // a sweep on the same GPU would disturb the time
+    std::optional<DeviceLock> lock;  // a sweep on the same GPU would disturb the timing
     if (chosen.device.kind == DeviceKind::cuda) {
       MGTUNE_ASSIGN(lock, DeviceLock::acquire(DeviceLock::default_directory(chosen.device.kind),
                                               chosen.device.id));

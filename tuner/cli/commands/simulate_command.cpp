@@ -19,7 +19,7 @@ constexpr std::uint64_t kMaxSeeds = 100000;
 struct TargetSummary {
   double mean_evaluations = 0, mean_fraction = 0, worst_fraction = 1;
   std::size_t min_evaluations = 0, max_evaluations = 0;
-  std::size_t claims = 0;       // seeds that reached the target before their end
+  std::size_t claims = 0;       // seeds that ended because a further gain was unlikely
   std::size_t true_claims = 0;  // of them, those whose result was as good as the target
 };
 

@@ -30,7 +30,7 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kToStart{10};   // the process that serves the page
-constexpr std::chrono::seconds kToFinish{10};  // browsers get the last document
+constexpr std::chrono::seconds kToFinish{10};  // so that browsers get the last document
 
 // The process (`mgtune watch`) that serves the report of a running sweep. It is a separate process,
 // so that browsers do not slow down the sweep. It reads the store while the sweep writes it, and

@@ -27,7 +27,7 @@ using SteadyClock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kBetweenDocuments{1000};
-// To make a document of 100,000 variants takes two seconds. Documents use at most a tenth of a
+// Making a document of 100,000 variants takes two seconds. Documents use at most a tenth of a
 // core.
 constexpr int kShareOfTime = 10;
 constexpr milliseconds kToLeave{3000};  // for browsers to read the last document

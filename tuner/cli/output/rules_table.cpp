@@ -11,7 +11,7 @@ namespace mgtune {
 namespace {
 
 struct LeafRow {
-  std::vector<std::string> conditions;  // on the path to the leaf; "not (bytes <= 4096)"
+  std::vector<std::string> conditions;  // on the path to the leaf: "bytes > 4096"
   const RuleNode* leaf;
 };
 

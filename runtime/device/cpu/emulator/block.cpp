@@ -86,7 +86,7 @@ void Block::thread_main() {
   block.thread_returned();
 }
 
-// After a thread has returned, barriers and collectives no longer wait for it.
+// The barrier of the block and the collectives of the warp do not wait for a thread that returned.
 void Block::thread_returned() {
   const auto thread = static_cast<std::uint32_t>(current_);
   threads_[thread].state = State::returned;

@@ -10,7 +10,7 @@
 //
 // Ordering: a barrier of the block orders all its threads, and a __syncwarp orders those of its
 // warp. Shuffles and votes order nothing, as in CUDA. Atomics do not race with atomics. The checker
-// does not find races through global memory, and races of which one side is a call of memcpy (clang
+// does not find races through global memory, or races of which one side is a call of memcpy (clang
 // makes a memcpy of each copy of a struct, so uint4 accesses are seen with GCC only). A named
 // barrier, and a __syncwarp of a part of a warp, count as if the whole block or warp took part. The
 // checker does not understand order that is made by fences and flags.
