@@ -22,7 +22,7 @@ Result<Program> schedule(Program program, std::uint32_t queues);
 std::vector<std::uint32_t> position_buckets(std::uint32_t capacity);
 
 // Into how many parts attention should split the keys of a bucket, so that `workers` parallel units
-// (such as the SMs of a GPU) have work. A part has 64 keys or more. 1: no split.
+// (such as the SMs of a GPU) have work. The parts have about 64 keys or more. 1: no split.
 std::uint32_t attention_splits(std::uint32_t positions, std::uint32_t rows, std::uint32_t kv_heads,
                                std::uint32_t workers);
 
