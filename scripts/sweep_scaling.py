@@ -3,7 +3,7 @@
 
 It runs in one process, in one process per GPU, with a worker killed, and as jobs of Slurm.
 
-  scripts/sweep_scaling.py --mgtune build/mgtune --gpus 1,2,4 -o scaling.json    with four GPUs, for about three minutes
+  scripts/sweep_scaling.py --mgtune build/mgtune --gpus 1,2,4 -o scaling.json   on a host with four GPUs
   scripts/sweep_scaling.py --table scaling.json                                  the table of such a file, without a GPU
 
 The sweep is exhaustive: three problems of rmsnorm.backward in bf16 (3,850 variants on an H100 or H200), unless --kernel
@@ -14,14 +14,16 @@ and --problem name others. Each sweep has an empty database.
   empty    all GPUs, from an empty cache of builds, which the other steps then use
   cached   each number of GPUs, --repeat times in turn
   shards   `--shard I/N` in one process per GPU, at the same time; their databases are merged, then `--finals` runs
-  killed   all GPUs; the measure worker of the last one is killed once, when half of the time is over
+  killed   all GPUs; the measure worker of one of them is killed, when half of the time is over
   fleet    `mgtune fleet plan` with one task per GPU, if there is a Slurm whose nodes have GPUs as gres (SLURM_CONF
            says which); the picks are from the merged database
 
 The picks of a step agree with those of the first cached sweep if each is the same variant, or if either sweep says that
-the two are tied. `idle` is the part of the wall time in which GPUs waited, by cause (`mgtune sweep --profile-sweep`).
+the two are tied. `idle` is the part of the wall time in which the GPUs did not check or measure: loading and unloading
+builds, handing over, and waiting, by cause (`mgtune sweep --profile-sweep`).
 """
 import argparse
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -102,7 +104,7 @@ def idle_parts(sweep):
 
 
 def picks_of(sweep):
-    return {pick["problem"]: {"variant": pick["variant"], "ns": pick["median_ns"], "tied": pick["tied"]} for pick in sweep["picks"]}
+    return {f"{pick['operator']} {pick['problem']}": {"variant": pick["variant"], "ns": pick["median_ns"], "tied": pick["tied"]} for pick in sweep["picks"]}
 
 
 def step_of(name, sweep, gpus, seconds=None, evaluated=None):
@@ -118,18 +120,17 @@ def sweep_once(host, name, gpus):
     return step_of(name, finish(host.start(host.devices[:gpus], host.new_database())), gpus)
 
 
-def worker_of(sweep_process, device_place):
-    """The process id of the measure worker of a GPU; None if it does not run. Workers start in the order of the GPUs."""
+def a_measure_worker(sweep_process):
+    """The process id of a measure worker of the sweep; None if none runs."""
     children = pathlib.Path(f"/proc/{sweep_process.pid}/task/{sweep_process.pid}/children").read_text().split()
-    workers = []
-    for child in children:
+    for child in reversed(children):
         try:
             words = pathlib.Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0")
-        except OSError:
+        except OSError:  # it has ended
             continue
         if words[1:3] == [b"worker", b"measure"]:
-            workers.append(int(child))
-    return sorted(workers)[device_place] if len(workers) > device_place else None
+            return int(child)
+    return None
 
 
 def kill_a_worker(host, gpus, usual_seconds):
@@ -137,16 +138,15 @@ def kill_a_worker(host, gpus, usual_seconds):
     killed = []
 
     def kill():
-        time.sleep(usual_seconds / 2)
-        worker = worker_of(process, gpus - 1)
+        worker = a_measure_worker(process)
         if worker is not None:
             os.kill(worker, signal.SIGKILL)
             killed.append(worker)
 
-    killer = threading.Thread(target=kill)
-    killer.start()
+    timer = threading.Timer(usual_seconds / 2, kill)
+    timer.start()
     sweep = finish(process)
-    killer.join()
+    timer.cancel()
     if not killed:
         sys.exit("the sweep had no worker to kill: it is too short for this step")
     return step_of("killed", sweep, gpus)
@@ -156,27 +156,17 @@ def sweep_in_shards(host, gpus):
     database = host.new_database()
     begun = time.monotonic()
     processes = [host.start([device], database, "--shard", f"{i + 1}/{gpus}") for i, device in enumerate(host.devices[:gpus])]
-    seconds, evaluated = [], 0
-    ends = {}
 
-    def wait(place, process):
-        ends[place] = (finish(process), time.monotonic() - begun)
+    def end_of(process):
+        return finish(process)["evaluated"], round(time.monotonic() - begun, 3)
 
-    threads = [threading.Thread(target=wait, args=one) for one in enumerate(processes)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if len(ends) < gpus:
-        sys.exit("a shard failed")
-    for sweep, took in ends.values():
-        seconds.append(round(took, 3))
-        evaluated += sweep["evaluated"]
+    with concurrent.futures.ThreadPoolExecutor(gpus) as waiting:
+        evaluated, seconds = zip(*waiting.map(end_of, processes))
     parts = sorted(str(path) for path in host.work.glob(pathlib.Path(database).stem + ".shard-*.db"))
     merged = host.new_database()
     host.run("merge", merged, *parts)
     final = finish(host.start(host.devices[:1], merged, "--finals"))
-    step = step_of("shards", final, gpus, max(seconds), evaluated)
+    step = step_of("shards", final, gpus, max(seconds), sum(evaluated))
     step.update({"seconds_of_shards": seconds, "idle": {}})
     return step
 
@@ -222,8 +212,8 @@ def table(document):
     reference = cached[0] if cached else steps[0]
     alone = [step["seconds"] for step in cached if step["gpus"] == 1]
     base = sum(alone) / len(alone) if alone else None
-    print("| step | GPUs | wall time | variants/s | times one GPU | picks: same, tied, other | idle |")
-    print("|---|---|---|---|---|---|---|")
+    print("| step | GPUs | wall time | variants | variants/s | times one GPU | picks: same, tied, other | idle |")
+    print("|---|---|---|---|---|---|---|---|")
     notes = []
     for step in steps:
         same, tied, other = agreement(step, reference)
@@ -232,7 +222,7 @@ def table(document):
         idle = ", ".join(f"{phase.removeprefix('idle: ')} {100 * part:.1f} %" for phase, part in step.get("idle", {}).items())
         of_shards = step.get("seconds_of_shards")
         time_text = f"{step['seconds']:.2f} s" + (f" ({', '.join(f'{s:.2f}' for s in of_shards)})" if of_shards else "")
-        print(f"| {step['step']} | {step['gpus']} | {time_text} | {step['rate']:.0f} | {factor} | {same}, {tied}, {len(other)} | {idle} |")
+        print(f"| {step['step']} | {step['gpus']} | {time_text} | {step['evaluated']} | {step['rate']:.0f} | {factor} | {same}, {tied}, {len(other)} | {idle} |")
     for note in notes:
         print(note)
 

@@ -65,8 +65,7 @@ constexpr std::ptrdiff_t kMostKernels = 8;
 
 // Whether the kernels of both requests may be compiled as one program.
 bool go_together(const BuildRequest& one, const BuildRequest& other) {
-  return one.sources == other.sources && one.dynamic_shared == other.dynamic_shared &&
-         program_text(one) == program_text(other);
+  return one.sources == other.sources && group_text(one) == group_text(other);
 }
 
 // The build of a request from the builds of its kernels.

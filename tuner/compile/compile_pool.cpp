@@ -153,7 +153,7 @@ bool CompilePool::may_join(const Work& work, const Work& first) {
 void CompilePool::take_others(Slot& slot, const Kernels& at_work) {
   auto* const first = std::get_if<CompileRequest>(&slot.work.request.work);
   if (first == nullptr || group_size_.wanted(first->op) == 1) return;
-  if (!may_join(slot.work, slot.work)) return;
+  if (!may_join(slot.work, slot.work)) return;  // it belongs to no group
   const auto joins = [&](const Work& work) {
     return may_join(work, slot.work) && !must_wait(work, at_work);
   };
