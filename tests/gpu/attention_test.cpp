@@ -31,8 +31,9 @@ class AttentionOnGpu : public VariantsOnGpu, public testing::WithParamInterface<
   }
 };
 
-// A prefill with two tiles of rows per warp, a window and a cap spills 144 bytes; most spill none.
-constexpr std::int64_t kMostSpillBytes = 160;
+// With two tiles of rows per warp, a prefill with a window and a cap spills 144 bytes, and one with
+// a head_dim of 192 spills 168. Most spill none.
+constexpr std::int64_t kMostSpillBytes = 176;
 
 TEST_P(AttentionOnGpu, VariantsEqualTheReference) {
   Catalog catalog(FileSystem::real());
