@@ -106,6 +106,11 @@ bool MeasurePool::has_room(const NamedProblem& problem, std::size_t left, Place 
          place_for(&problem, false, place, left).has_value();
 }
 
+bool MeasurePool::has_idle(Place place) const {
+  return std::ranges::any_of(
+      seats_, [&](const Seat& seat) { return seat.jobs.empty() && admits(seat, place); });
+}
+
 void MeasurePool::start() {
   for (Seat& seat : seats_) {
     if (seat.is_used && !seat.has_served) seat.worker.start();
@@ -151,7 +156,8 @@ void MeasurePool::note_begin(Seat& seat, GpuTimes::Clock::time_point now) {
 
 // Tells times_ that the first job of the seat is over, and returns when it ended. If there is no
 // reply, the request was lost. A worker that has another request began it right after its reply,
-// and not when this process read the reply.
+// and not when this process read the reply. But of a worker's first job it is not known when it
+// began, because the worker had to start first.
 GpuTimes::Clock::time_point MeasurePool::note_end(const Seat& seat, const WorkReply* reply) {
   const auto place = static_cast<std::size_t>(&seat - seats_.data());
   std::vector<GpuTimes::Part> parts;
@@ -173,7 +179,8 @@ GpuTimes::Clock::time_point MeasurePool::note_end(const Seat& seat, const WorkRe
              {GpuPhase::measure, time_of(seconds.measure)},
              {GpuPhase::unload, time_of(seconds.all - parts_of_it)}};
     const bool has_next = seat.jobs.size() > 1;
-    if (has_next) end = std::clamp(seat.since + time_of(seconds.all), seat.since, end);
+    if (has_next && seat.had_child)
+      end = std::clamp(seat.since + time_of(seconds.all), seat.since, end);
   } else {
     rest = seat.jobs.front().phase;
   }

@@ -64,6 +64,8 @@ class MeasurePool {
   // including those that workers have.
   bool has_room(const NamedProblem& problem, std::size_t left, Place place = Place::any) const;
 
+  bool has_idle(Place place) const;  // a worker that has nothing to do
+
   // Starts the workers, so that they are ready when their first requests come: opening a GPU and
   // checking it takes some tenths of a second.
   void start();

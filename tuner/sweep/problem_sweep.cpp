@@ -328,12 +328,12 @@ Status ProblemSweep::make_ready(VariantState state) {
   return {};
 }
 
-// Ready -> measuring, as long as a worker has room. The default gets its result first, no matter
-// how long it compiles: all variants are compared with it, so it must not be missing when the
-// budget ends. The request has the time of the fastest variant, so that the worker stops early if a
-// variant is slower. Ahead of its turn, a problem leaves the first GPU to the problem with the
-// turn, so that no GPU alternates between two problems: a new checker costs two runs of the
-// reference.
+// Ready -> measuring, as long as a worker has room. The default is measured first, no matter how
+// long it compiles: all variants are compared with it, so it must not be missing when the budget
+// ends. Until its result is there, another variant goes only to a GPU that has nothing else to do.
+// The request has the time of the fastest variant, so that the worker stops early if a variant is
+// slower. Ahead of its turn, a problem leaves the first GPU to the problem with the turn, so that
+// no GPU alternates between two problems: a new checker costs two runs of the reference.
 Status ProblemSweep::measure_ready() {
   const bool has_turn = stage_ == Stage::turn;
   if (!has_turn && shared_.workers.size() < 2) return {};
@@ -344,7 +344,7 @@ Status ProblemSweep::measure_ready() {
       has_turn ? MeasurePool::Place::any : MeasurePool::Place::not_first;
   const NamedProblem problem = shared_.named_problem(view_);
   while (!ready_.empty() && shared_.workers.has_room(problem, at_work(), place) &&
-         !is_default_on_its_way() && !stopping()) {
+         !waits_for_default(place) && !stopping()) {
     auto next = std::ranges::find_if(
         ready_, [this](const VariantState& state) { return is_default(state); });
     if (next == ready_.end()) next = ready_.begin();
@@ -431,12 +431,14 @@ bool ProblemSweep::is_default(const VariantState& state) const {
   return state.variant == view_.tuned.default_variant;
 }
 
-bool ProblemSweep::is_default_on_its_way() const {
+bool ProblemSweep::waits_for_default(MeasurePool::Place place) const {
   const auto is_it = [this](const VariantState& state) { return is_default(state); };
-  return std::ranges::any_of(
-             compiling_,
-             [&](const auto& request) { return std::ranges::any_of(request.second, is_it); }) ||
-         std::ranges::any_of(measuring_, [&](const auto& job) { return is_it(job.second); });
+  const auto is_compiling = [&](const auto& request) {
+    return std::ranges::any_of(request.second, is_it);
+  };
+  const auto is_measuring = [&](const auto& job) { return is_it(job.second); };
+  if (std::ranges::any_of(compiling_, is_compiling)) return true;
+  return std::ranges::any_of(measuring_, is_measuring) && !shared_.workers.has_idle(place);
 }
 
 std::size_t ProblemSweep::at_work() const {

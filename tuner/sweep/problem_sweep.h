@@ -164,7 +164,7 @@ class ProblemSweep {
   bool discards(const WorkReply& reply);
   bool is_recorded(const VariantState& state) const;
   bool is_default(const VariantState& state) const;
-  bool is_default_on_its_way() const;  // it is compiling or being measured
+  bool waits_for_default(MeasurePool::Place place) const;  // before its other variants
   VariantRequest request(const VariantState& state) const;
 
   SweepShared& shared_;

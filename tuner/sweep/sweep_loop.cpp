@@ -37,11 +37,16 @@ void SweepLoop::note_deciding(ProblemSweep& problem) {
   if (problem.is_deciding()) deciding_.push_back(&problem);
 }
 
-Status SweepLoop::hold_final(ProblemSweep& problem) {
-  next_ = nullptr;
+Status SweepLoop::begin_final(ProblemSweep& problem) {
   MGTUNE_TRY(problem.hold_final_now());
   note_deciding(problem);
-  MGTUNE_TRY(decide(shared_.counter.has_value() ? 0 : shared_.workers.size() - 1));
+  return shared_.counter.has_value() ? decide(0) : Status();
+}
+
+Status SweepLoop::hold_final(ProblemSweep& problem) {
+  next_ = nullptr;
+  MGTUNE_TRY(begin_final(problem));
+  MGTUNE_TRY(decide(shared_.workers.size() - 1));
   return write();
 }
 

@@ -46,8 +46,11 @@ class SweepLoop {
   // variants may be at a measure worker now.
   void give_up(ProblemSweep& problem);
 
-  // Call it after all turns: it holds the final that the turns of this problem have postponed. It
-  // returns when at least one GPU holds no final.
+  // Begins the final that the turns of this problem have postponed. Between turns it returns at
+  // once, unless counters are read; the next problem has its turn meanwhile.
+  Status begin_final(ProblemSweep& problem);
+
+  // Call it after all turns. It does the same, but returns when at least one GPU holds no final.
   Status hold_final(ProblemSweep& problem);
 
   // Call it after all turns: it waits until no problem is deciding.

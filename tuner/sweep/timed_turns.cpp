@@ -65,7 +65,8 @@ TimedTurns::TimedTurns(SweepShared& shared, const std::vector<PlannedProblem>& p
       loop_(shared, shared.pool.size() + 1),
       served_(served(problems)),
       order_(entries_of(problems, served_)),
-      sweeps_(problems.size()) {}
+      sweeps_(problems.size()),
+      has_final_(problems.size(), false) {}
 
 double TimedTurns::seconds_left() const {
   return std::max(0.0, seconds_between(Clock::now(), end_));
@@ -117,7 +118,10 @@ Status TimedTurns::take_turn(const TurnOrder::Turn& turn) {
   const Clock::time_point begin = Clock::now();
   const std::int64_t done = sweep.done();
   report_(place, sweep);
-  const auto report = [&](const ProblemSweep& at) { report_(place, at); };
+  const auto report = [&](const ProblemSweep& at) {
+    note_finals();
+    report_(place, at);
+  };
   const double seconds = std::min(turn.seconds, seconds_left() - kept_for_finals());
   const auto deadline =
       begin + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
@@ -130,7 +134,8 @@ Status TimedTurns::take_turn(const TurnOrder::Turn& turn) {
   standing.evaluated = sweep.done() - done;
   standing.seconds = seconds_between(begin, Clock::now());
   order_.finish(turn.problem, standing);
-  return {};
+  if (!standing.is_over || !has_time_for_all_finals()) return {};
+  return loop_.begin_final(note_final(place));
 }
 
 // Cancels the planned turns for which no time is left.
@@ -149,12 +154,18 @@ double TimedTurns::seconds_of_final(std::size_t problem) const {
   return longest_final_ > 0 ? longest_final_ : kFinalSeconds;
 }
 
+// Whether even long finals of all problems fit into the time that is kept for finals. Then a final
+// need not wait for the end of the sweep, where some GPUs would have nothing to do.
+bool TimedTurns::has_time_for_all_finals() const {
+  const double all = kSustainedFinalSeconds * static_cast<double>(served_.size());
+  return all <= kMostForFinals * *shared_.options.budget.seconds;
+}
+
 double TimedTurns::kept_for_finals() const {
   const double budget = *shared_.options.budget.seconds;
   double all = 0, longest = 0;
   for (const std::size_t place : served_) {
-    const ProblemSweep* const sweep = sweeps_[place].get();
-    if (sweep == nullptr || sweep->contenders().size() < 2) continue;
+    if (!awaits_final(place)) continue;
     const double seconds = seconds_of_final(place);
     all += seconds / static_cast<double>(shared_.workers.size());
     longest = std::max(longest, seconds);
@@ -170,14 +181,24 @@ Status TimedTurns::hold_finals() {
   std::ranges::stable_sort(places, std::greater(),
                            [this](std::size_t place) { return problems_[place].weight; });
   for (const std::size_t place : places) {
-    ProblemSweep* const sweep = sweeps_[place].get();
-    if (sweep == nullptr || sweep->contenders().size() < 2 || shared_.should_stop()) continue;
+    if (!awaits_final(place) || shared_.should_stop()) continue;
     if (seconds_of_final(place) > seconds_left()) continue;
-    finals_.push_back({sweep, Clock::now()});
-    MGTUNE_TRY(loop_.hold_final(*sweep));
+    MGTUNE_TRY(loop_.hold_final(note_final(place)));
     note_finals();
   }
   return loop_.finish();
+}
+
+bool TimedTurns::awaits_final(std::size_t problem) const {
+  const ProblemSweep* const sweep = sweeps_[problem].get();
+  return sweep != nullptr && sweep->contenders().size() >= 2 && !has_final_[problem];
+}
+
+// Notes that the final of this problem begins now.
+ProblemSweep& TimedTurns::note_final(std::size_t problem) {
+  has_final_[problem] = true;
+  finals_.push_back({sweeps_[problem].get(), Clock::now()});
+  return *sweeps_[problem];
 }
 
 // Notes how long the finals that have ended took.

@@ -1,8 +1,9 @@
 // TimedTurns: runs the problems of a sweep that has a time budget. The problems that are expected
 // to gain most get most of the time (sweep/turn_order.h). Everything ends within the budget: first
 // the defaults of all problems, then turns of a few variants, and at the end the finals, for which
-// some time is reserved. If there is no time for a problem's final, the problem keeps the pick of
-// its single measurements.
+// some time is reserved. If the budget is long enough for finals of any length, a problem has its
+// final as soon as it has no variants left. If there is no time for a problem's final, the problem
+// keeps the pick of its single measurements.
 //
 // Several problems work ahead, so that their variants compile while others are measured. All
 // arguments must outlive the object. One thread.
@@ -44,11 +45,14 @@ class TimedTurns {
  private:
   Status take_turn(const TurnOrder::Turn& turn);
   Status hold_finals();
+  bool awaits_final(std::size_t problem) const;
+  ProblemSweep& note_final(std::size_t problem);
   void note_finals();
   Result<ProblemSweep*> commit_next();
   void give_up_rest();
   double seconds_left() const;
   double seconds_of_final(std::size_t problem) const;
+  bool has_time_for_all_finals() const;
   double kept_for_finals() const;
 
   SweepShared& shared_;
@@ -64,8 +68,9 @@ class TimedTurns {
     const ProblemSweep* sweep;
     std::chrono::steady_clock::time_point begin;
   };
-  std::vector<Held> finals_;  // that are being held
-  double longest_final_ = 0;  // seconds; 0: none was held
+  std::vector<bool> has_final_;  // or had it, by the index of the problem
+  std::vector<Held> finals_;     // that are being held
+  double longest_final_ = 0;     // seconds; 0: none was held
   bool has_taken_turn_ = false;
 };
 

@@ -38,8 +38,8 @@ namespace mgtune {
 // hangs. Until one variant of the problem has been measured, this is the caller's limit. After that
 // it is 20 times as long as that variant took (its check and its launches together), so that a
 // variant that never ends costs only seconds. It is at least 5 s, because a variant may also be
-// slow when the machine is busy with other programs. It is at most the caller's limit. A sweep
-// measures the default variant first. Plain data.
+// slow when the machine is busy with other programs. It is at most the caller's limit. In a
+// sweep the first variant of a problem is usually the default. Plain data.
 class VariantDeadline {
  public:
   explicit VariantDeadline(std::chrono::milliseconds limit) : limit_(limit) {}

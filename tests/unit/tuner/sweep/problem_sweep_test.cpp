@@ -122,9 +122,6 @@ TEST_F(ProblemSweepTest, SeveralDevicesShareTheVariantsOfAProblem) {
     devices.insert(event.device);
     at_work = event.event == "is" ? at_work - 1 : at_work + 1;
     most = std::max(most, at_work);
-    if (measured == 0) {
-      EXPECT_LE(at_work, 1U) << "beside the default";
-    }
     if (event.event == "is") ++measured;
   }
   EXPECT_EQ(devices, (std::set<std::string>{"cpu", "cpu-1", "cpu-2"}));

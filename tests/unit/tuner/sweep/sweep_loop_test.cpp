@@ -168,8 +168,6 @@ TEST_F(SweepLoopTest, OtherGpusMeasureTheNextProblemWhileTheFirstHoldsAFinal) {
   for (const WorkerEvent& event : ahead) {
     EXPECT_NE(event.device, "cpu") << "the first GPU is at the other problem";
   }
-  EXPECT_EQ(ahead[0].variant, ahead[1].variant) << "nothing beside the default";
-  EXPECT_EQ(ahead[1].event, "is");
 }
 
 // Nothing waits for the ceilings of a problem but their GPU.
@@ -189,8 +187,6 @@ TEST_F(SweepLoopTest, OtherGpusMeasureTheProblemWhileTheFirstMeasuresItsCeilings
                [](const WorkerEvent& e) { return e.kind == "measure"; });
   ASSERT_EQ(beside.size(), 12U) << "the ceiling was done when all six were measured";
   for (const WorkerEvent& event : beside) EXPECT_NE(event.device, "cpu") << "it measures a ceiling";
-  EXPECT_EQ(beside[0].variant, beside[1].variant) << "nothing beside the default";
-  EXPECT_EQ(beside[1].event, "is");
 }
 
 TEST_F(SweepLoopTest, APickIsTheSameAsWithoutTheOtherProblems) {

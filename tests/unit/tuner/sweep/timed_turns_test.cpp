@@ -70,6 +70,20 @@ TEST_F(TimedTurnsTest, FinalsAreHeldAtTheEndOncePerProblem) {
             0);
 }
 
+TEST_F(TimedTurnsTest, IfThereIsTimeForAllFinalsAProblemHasItsOwnWhenItIsOver) {
+  options_.budget.seconds = 600;
+  const SweepSummary summary = sweep(with_rows({"4", "8", "16"}));
+  EXPECT_EQ(summary.picks.size(), 3U);
+  const std::vector<WorkerEvent> all = events();
+  EXPECT_EQ(count(all, "final"), 6U) << "three begin, three are done";
+  const auto last_measured = std::find_if(
+      all.rbegin(), all.rend(), [](const WorkerEvent& event) { return event.kind == "measure"; });
+  EXPECT_EQ(std::count_if(last_measured, all.rend(),
+                          [](const WorkerEvent& event) { return event.kind == "final"; }),
+            4)
+      << "all but that of the last problem";
+}
+
 TEST_F(TimedTurnsTest, TheWinnerOfAProblemIsTriedFirstAtTheOthers) {
   const Space space(problem_, devices_[0].limits);
   std::vector<std::string> others = beside_ladder();

@@ -244,6 +244,17 @@ TEST(MeasurePool, TheRestOfAWorkersTimeIsNoHandover) {
   EXPECT_GE(times[static_cast<std::size_t>(GpuPhase::handover)], milliseconds(30 - 10));
 }
 
+// A worker that starts has a second request too, but what its worker took does not say when it
+// began the first one.
+TEST(MeasurePool, TheStartOfAWorkerCountsAsSuchIfMoreRequestsWait) {
+  const Variable took("FAKE_WORKER_SECONDS", "0.01");
+  const Variable sleeps("FAKE_WORKER_MEASURE_MS", "30");
+  MeasurePool workers = pool({"GPU-0"});
+  ASSERT_TRUE(run(workers, {"a", "b"}).ok());
+  const GpuTimes::Times times = workers.times().of(0);
+  EXPECT_GE(times[static_cast<std::size_t>(GpuPhase::start)], milliseconds(30 - 10));
+}
+
 TEST(MeasurePool, ACrashOrHangIsItsVariantsAlone) {
   MeasurePool workers = pool({"GPU-0", "GPU-1"}, milliseconds(800));
   const auto replies =
