@@ -103,6 +103,21 @@ def idle_parts(sweep):
     return {phase: round(part, 4) for phase, part in parts.items() if part >= 0.0005}
 
 
+def said(*command):
+    """What a command prints; "" if there is no such program."""
+    try:
+        return subprocess.run(command, capture_output=True, text=True).stdout.strip()
+    except FileNotFoundError:
+        return ""
+
+
+def gpus_of_host():
+    """The driver, and how the GPUs are connected."""
+    driver = said("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader").splitlines()
+    topology = re.sub(r"\x1b\[\d*m", "", said("nvidia-smi", "topo", "-m"))
+    return {"driver": driver[0], "topology": topology.splitlines()} if driver else {}
+
+
 def picks_of(sweep):
     return {f"{pick['operator']} {pick['problem']}": {"variant": pick["variant"], "ns": pick["median_ns"], "tied": pick["tied"]} for pick in sweep["picks"]}
 
@@ -234,7 +249,7 @@ def measure(options):
             host.devices = ["cpu"]
         most = max(options.gpus)
         document = {"command": " ".join(sys.argv), "date": time.strftime("%Y-%m-%d", time.gmtime()),
-                    "version": host.run("--version").strip(), "cores": len(os.sched_getaffinity(0)), "steps": []}
+                    "version": host.run("--version").strip(), "cores": len(os.sched_getaffinity(0)), **({} if options.cpu else gpus_of_host()), "steps": []}
         steps = document["steps"]
 
         def add(step):
