@@ -142,10 +142,17 @@ TEST_F(CliExplain, RefusesCppInAValue) {
 
 TEST_F(CliExplain, SaysWhatItNeeds) {
   EXPECT_EQ(explain({}).exit_code, 2);
-  const Ended other = mgtune_.run({"explain", "--kernel", "rmsnorm.forward", "--gpu", "L4", "--db",
+  const Ended other = mgtune_.run({"explain", "--kernel", "rmsnorm.forward", "--gpu", "K80", "--db",
                                    path_, "--problem", "rows=1,hidden=8,T=bf16"});
   EXPECT_EQ(other.exit_code, 2) << "as mgtune show";
   EXPECT_THAT(other.err, HasSubstr("NVIDIA H200"));
+}
+
+TEST_F(CliExplain, KnowsGpusThatHaveNoResults) {
+  const Ended l4 = mgtune_.run({"explain", "--kernel", "rmsnorm.forward", "--gpu", "L4", "--db",
+                                path_, "--problem", "rows=4096,hidden=4096,T=bf16"});
+  EXPECT_EQ(l4.exit_code, 0) << l4.err;
+  EXPECT_THAT(l4.out, HasSubstr("L4"));
 }
 
 }  // namespace

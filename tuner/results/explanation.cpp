@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "device/registry.h"
+#include "plan/absent_gpu.h"
 #include "plan/problem_set.h"
 #include "results/result_words.h"
 #include "results/stored_results.h"
@@ -12,8 +13,9 @@
 namespace mgtune {
 namespace {
 
-// Sets the report's device. `word` names a GPU of this machine, or one of `recorded`.
-// invalid_argument, with both listed, if it names neither, or if it means several.
+// Sets the report's device. `word` names a GPU of this machine, one of `recorded`, or a product of
+// configs/gpus. invalid_argument, with the first two listed, if it names none, or if it means
+// several.
 Status find_explained_gpu(const std::string& word, const std::vector<GpuRecord>& recorded,
                           SelectionReport& report) {
   Result<std::vector<DeviceInfo>> here = select_devices(word);
@@ -39,6 +41,14 @@ Status find_explained_gpu(const std::string& word, const std::vector<GpuRecord>&
     return invalid_argument("--gpu " + word + ": the database has results of " +
                             std::to_string(called.size()) +
                             " GPUs of that name, which differ in memory or MIG profile");
+  }
+  // Without results, the limits of the data sheet say which variant of the rules or of the ladder
+  // runs.
+  const Result<std::vector<DeviceInfo>> product = select_devices_or_product(word);
+  if (product.ok() && product->size() == 1) {
+    report.device = product->front();
+    report.is_here = false;
+    return {};
   }
   // If the user names a GPU without results, this is a mistake in the arguments, as for 'mgtune
   // show', and not the machine's fault.

@@ -99,7 +99,7 @@ class ExplainCommand final : public Command {
  public:
   std::string details() const override {
     return "Nothing is compiled or launched. The GPU need not be in this machine if the database\n"
-           "has results of it.\n"
+           "has results of it, or if configs/gpus knows it.\n"
            "Example:\n"
            "  mgtune explain rmsnorm.forward --problem rows=3000,hidden=6144,T=bf16 "
            "--gpu H200";
