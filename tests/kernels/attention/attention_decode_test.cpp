@@ -255,7 +255,8 @@ TEST(AttentionDecodeLadder, HasNoDependentLaunchIfManySmsAreIdle) {
   EXPECT_THAT(first(5000, 13), testing::EndsWith("PDL=false"));
   EXPECT_THAT(first(256, 13), testing::EndsWith("PDL=true"));
   EXPECT_THAT(first(5000, 16), testing::EndsWith("PDL=true"));
-  EXPECT_THAT(first(5000, 17), testing::EndsWith("PDL=true"));
+  EXPECT_THAT(first(5000, 17), testing::EndsWith("PDL=false")) << "128 of 132 SMs in the last wave";
+  EXPECT_THAT(first(400, 30), testing::EndsWith("PDL=true")) << "24 of 132 SMs in the last wave";
 }
 
 // A cluster where all its blocks have keys, and where more parts would not fit the GPU or would be
@@ -264,14 +265,18 @@ TEST(AttentionDecodeLadder, AddsFewPartsUpInACluster) {
   const auto first = [&](int kv_len, int batch, const DeviceLimits& device = kH200) {
     return decode().first_of_ladder(Shape{kv_len, 1, 32, 8, batch, 128}.text("T=bf16"), device);
   };
-  const auto cluster = [](int blocks, const char* pdl) {
-    return "cluster ROWS=16 BLOCK_N=32 WARPS=4 STAGES=2 BLOCKS_PER_SM=1 CLUSTER=" +
-           std::to_string(blocks) + " PDL=" + pdl;
+  const auto cluster = [](int blocks, int block_n, int stages, const char* pdl) {
+    return "cluster ROWS=16 BLOCK_N=" + std::to_string(block_n) +
+           " WARPS=4 STAGES=" + std::to_string(stages) +
+           " BLOCKS_PER_SM=1 CLUSTER=" + std::to_string(blocks) + " PDL=" + pdl;
   };
-  EXPECT_EQ(first(512, 3), cluster(2, "true"));
-  EXPECT_EQ(first(1024, 1), cluster(4, "true"));
-  EXPECT_EQ(first(8192, 8), cluster(2, "true"));
-  EXPECT_EQ(first(8192, 6), cluster(2, "false"));
+  EXPECT_EQ(first(512, 3), cluster(4, 16, 3, "true"));
+  EXPECT_EQ(first(1024, 1), cluster(8, 16, 3, "true"));
+  EXPECT_EQ(first(1024, 2), cluster(4, 32, 2, "true"));
+  EXPECT_EQ(first(8192, 8), cluster(2, 32, 2, "true"));
+  EXPECT_EQ(first(8192, 6), cluster(2, 32, 2, "false"));
+  EXPECT_THAT(first(4626, 4), testing::StartsWith("split "))
+      << "32 clusters of 4 blocks do not fit an H200 at once";
   EXPECT_THAT(first(128, 1), testing::StartsWith("split "));
   EXPECT_THAT(first(8192, 1), testing::StartsWith("split "));
   EXPECT_THAT(first(1024, 5), testing::StartsWith("split "));

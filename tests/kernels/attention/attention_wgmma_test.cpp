@@ -141,7 +141,7 @@ TEST(AttentionWgmma, ValuesMayBeNarrowerThanKeys) {
                       {"sequences=3,tokens_q=100,max_q=60,heads=1,kv_heads=1,head_dim=192,"
                        "value_dim=128,T=f16"}}});
   EXPECT_THAT(prefill_check().first_of_ladder(
-                  prefill_problem({4096, 4096, 192}, "value_dim=128,T=bf16"), kH200),
+                  prefill_problem({4096, 4096, 192, 16, 16}, "value_dim=128,T=bf16"), kH200),
               ::testing::HasSubstr("wgmma CONSUMERS=2 BLOCK_N=128"));
 }
 
@@ -179,8 +179,27 @@ TEST(AttentionWgmma, TheLadderPacksWhereThatSavesWaves) {
   EXPECT_THAT(first(64, 1024), ::testing::EndsWith("PACK_GQA=false"));
 }
 
+// How many tiles there are for 132 SMs says how large they should be. The problems are from a sweep
+// on an H200 (results/h200/untuned.md).
+TEST(AttentionWgmma, TheLadderHasTilesForAllSms) {
+  const auto first = [](const PrefillShape& shape, const std::string& flags = "") {
+    return prefill_check().first_of_ladder(prefill_problem(shape, flags + "T=bf16"), kH200);
+  };
+  EXPECT_THAT(first({859, 2962, 64, 8, 8}), ::testing::HasSubstr("CONSUMERS=1 BLOCK_N=176"));
+  EXPECT_THAT(first({4096, 4096, 64, 32, 8}), ::testing::HasSubstr("CONSUMERS=3 BLOCK_N=128"));
+  EXPECT_THAT(first({307, 3051, 64, 26, 13, 4}, "causal=true,"),
+              ::testing::HasSubstr("CONSUMERS=1 BLOCK_N=80 STAGES=2 Q_STAGES=1 PINGPONG=false "
+                                   "SCHEDULE=grid"))
+      << "two blocks on each SM";
+  EXPECT_THAT(first({246, 3420, 128, 24, 12}), ::testing::HasSubstr("CONSUMERS=1 BLOCK_N=128"));
+  EXPECT_THAT(first({275, 3283, 128, 21, 21, 3}), ::testing::HasSubstr("CONSUMERS=3 BLOCK_N=64"));
+  EXPECT_THAT(first({4096, 4096, 128, 32, 8}), ::testing::HasSubstr("CONSUMERS=2 BLOCK_N=128"));
+  EXPECT_THAT(first({4096, 4096, 256, 8, 8}), ::testing::HasSubstr("CONSUMERS=2 BLOCK_N=80"));
+  EXPECT_THAT(first({1, 1, 128, 1, 1}), ::testing::HasSubstr("CONSUMERS=1"));
+}
+
 TEST(AttentionWgmma, RunsOnHopperAlone) {
-  const std::string words = prefill_problem({4096, 4096, 128}, "T=bf16");
+  const std::string words = prefill_problem({4096, 4096, 128, 16, 16}, "T=bf16");
   const auto is_wgmma = [](const Variant& variant) {
     return variant_text(prefill_check().op(), variant).starts_with("wgmma");
   };

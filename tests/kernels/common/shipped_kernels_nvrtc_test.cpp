@@ -76,7 +76,13 @@ const std::vector<std::string> kMorePrefill = {
     "lse=true",
     "batch=64,seq_q=32,seq_k=999,heads=32,kv_heads=8,head_dim=64,lse=true",
     "batch=64,seq_q=32,seq_k=999,heads=32,kv_heads=8,head_dim=96",
-    "batch=64,seq_q=32,seq_k=999,heads=32,kv_heads=8,head_dim=128,causal=true"};
+    "batch=64,seq_q=32,seq_k=999,heads=32,kv_heads=8,head_dim=128,causal=true",
+    "batch=16,seq_q=1024,seq_k=1024,heads=16,kv_heads=16,head_dim=64",
+    "batch=16,seq_q=1024,seq_k=1024,heads=16,kv_heads=16,head_dim=96",
+    "batch=16,seq_q=1024,seq_k=1024,heads=16,kv_heads=16,head_dim=256",
+    "batch=3,seq_q=275,seq_k=3283,heads=21,kv_heads=21,head_dim=128",
+    "batch=4,seq_q=307,seq_k=3051,heads=26,kv_heads=13,head_dim=64,causal=true",
+    "batch=16,seq_q=1024,seq_k=1024,heads=16,kv_heads=16,head_dim=192,value_dim=128"};
 const std::vector<std::string> kMoreAttentionBackward = {
     "batch=1,seq_q=9,seq_k=9,heads=2,kv_heads=1,head_dim=128,causal=true",
     "batch=1,seq_q=9,seq_k=9,heads=2,kv_heads=1,head_dim=64"};
@@ -94,7 +100,8 @@ const std::vector<std::string> kMoreDecode = {
     "batch=1,q_len=1,kv_len=99,heads=1,kv_heads=1,head_dim=64,lse=true",
     "batch=1,q_len=5,kv_len=99,heads=8,kv_heads=1,head_dim=128,causal=true,paged=true",
     "batch=1,q_len=5,kv_len=99,heads=8,kv_heads=1,head_dim=96,windowed=true,capped=true",
-    "batch=1,q_len=16,kv_len=99,heads=4,kv_heads=1,head_dim=256,causal=true,lse=true"};
+    "batch=1,q_len=16,kv_len=99,heads=4,kv_heads=1,head_dim=256,causal=true,lse=true",
+    "batch=3,q_len=1,kv_len=713,heads=32,kv_heads=8,head_dim=128"};
 
 // Every epilogue, and the numbers of rows and columns at which each rung serves.
 const std::vector<std::string> kMoreGemm = {"m=1,n=1024,k=4096,relu=true,bias=true",
@@ -118,13 +125,18 @@ const std::vector<std::string> kMoreGemm = {"m=1,n=1024,k=4096,relu=true,bias=tr
                                             "m=72,n=13824,k=1024",
                                             "m=300,n=5120,k=1024",
                                             "m=512,n=9216,k=1024",
-                                            "m=72,n=72,k=4096"};
+                                            "m=72,n=72,k=4096",
+                                            "m=40,n=16384,k=8192",
+                                            "m=60,n=16384,k=8192",
+                                            "m=4,n=3712,k=1088",
+                                            "m=60,n=640,k=4096"};
 const std::vector<std::string> kMoreGateUp = {
     "m=1,n=1024,k=4096,gate=true", "m=20,n=4096,k=4096,up=true", "m=64,n=1024,k=4096",
     "m=30,n=1024,k=256,gate=true", "m=30,n=1024,k=4096",         "m=300,n=1024,k=256,up=true",
     "m=300,n=4096,k=4096",         "m=16,n=1024,k=1024",         "m=40,n=1024,k=1024",
     "m=2048,n=28672,k=4096",       "m=72,n=72,k=1024",           "m=72,n=3584,k=1024",
-    "m=72,n=5120,k=1024",          "m=512,n=2560,k=2048"};
+    "m=72,n=5120,k=1024",          "m=512,n=2560,k=2048",        "m=2,n=4096,k=1024",
+    "m=40,n=16384,k=8192",         "m=60,n=16384,k=8192",        "m=1,n=28672,k=8192"};
 
 // Every norm and epilogue, narrow loads, and rows too wide for shared memory.
 const std::vector<std::string> kMoreLinearDecode = {

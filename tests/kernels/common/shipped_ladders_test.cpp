@@ -17,7 +17,7 @@ constexpr std::size_t kMostRungsOfADesign = 8;  // kernels/README.md
 // Two ladders are longer. The dims of a product are known only at a launch, so no expression can
 // choose its tile, and each tile needs a rung of its own. By the operator's own estimate of times,
 // eight rungs cost 3 % of gemm.forward in the mean.
-const std::map<std::string, std::size_t> kLongLadders = {{"gemm.forward wgmma", 19},
+const std::map<std::string, std::size_t> kLongLadders = {{"gemm.forward wgmma", 21},
                                                          {"swiglu.gate_up wgmma", 9}};
 
 TEST(ShippedLadders, HaveAtMostEightRungsADesignButForProducts) {
