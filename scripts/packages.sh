@@ -72,7 +72,7 @@ if command -v ccache >/dev/null; then
   # Otherwise ccache finds a precompiled header whose comments alone have changed. For GCC it then is of other
   # files than those that a source includes, and #pragma once does not see that they are the same.
   export CCACHE_DEPEND=1
-  # Results that were stored without CCACHE_DEPEND name such headers too, so they are left alone.
+  # ccache finds only results of the same namespace. Those that were stored without CCACHE_DEPEND may be such headers.
   export CCACHE_NAMESPACE=mgtune-depend
 else
   export MGTUNE_COMPILER_LAUNCHER=

@@ -104,18 +104,18 @@ def idle_parts(sweep):
 
 
 def said(*command):
-    """What a command prints; "" if there is no such program."""
+    """The lines that a command prints; [] if it fails, or if there is no such program."""
     try:
-        return subprocess.run(command, capture_output=True, text=True).stdout.strip()
-    except FileNotFoundError:
-        return ""
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.rstrip().splitlines()
+    except (FileNotFoundError, subprocess.CalledProcessError):
+        return []
 
 
 def gpus_of_host():
     """The driver, and how the GPUs are connected."""
-    driver = said("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader").splitlines()
-    topology = re.sub(r"\x1b\[\d*m", "", said("nvidia-smi", "topo", "-m"))
-    return {"driver": driver[0], "topology": topology.splitlines()} if driver else {}
+    driver = said("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader")
+    topology = [re.sub(r"\x1b\[\d*m", "", line) for line in said("nvidia-smi", "topo", "-m")]
+    return {"driver": driver[0], "topology": topology} if driver else {}
 
 
 def picks_of(sweep):

@@ -239,6 +239,7 @@ Status Final::choose(Pick pick) {
   if (shared_.should_stop() || std::ranges::all_of(final_.finalists, has_energy)) {
     return choose_by_energy("");
   }
+  if (only_known_) return {};  // by time, until the final is held
   EnergyRequest work{shared_.named_problem(view_), {}};
   for (const FinalistRecord& finalist : final_.finalists) work.variants.push_back(finalist.variant);
   const std::chrono::duration<double> time(kAllowance *

@@ -26,12 +26,12 @@ enum class GpuPhase : std::uint8_t {
   final,     // finals, with the energies of the finalists
   ceilings,  // of the GPU
   unload,    // the rest of a worker's work for a variant: unloading builds, writing its reply
-  start,     // a worker starts and checks the GPU
+  start,     // a worker starts and checks the GPU; part of its first request if that is no variant
   failed,    // all tries of a variant that crashed, hung or failed
   handover,  // a worker waits for its next request, or its reply waits for the sweep
   // Idle, because ...
   wait_compile,   // no build is ready
-  wait_default,   // the default must have its result before any other variant
+  wait_default,   // the default has no result yet, and no GPU is free beside it
   wait_decision,  // another GPU measures a ceiling or holds a final
   wait_alone,     // a variant that ended its worker runs again, alone
   wait_last,      // other GPUs measure the last variants of a problem

@@ -46,6 +46,8 @@ Status Contenders::begin_pick(Finals finals, bool has_results) {
   // Shards that share a problem have their final when they are merged (`mgtune sweep --finals`).
   if (planned_.part.has_value() || shared_.options.for_rules) return finish({});
   final_.emplace(shared_, view_, records(), finals == Finals::known);
+  final_began_ = std::chrono::steady_clock::now();
+  final_seconds_ = 0;
   MGTUNE_TRY(final_->begin());
   if (final_->awaits()) {
     MGTUNE_TRY(
@@ -54,8 +56,15 @@ Status Contenders::begin_pick(Finals finals, bool has_results) {
   return move_on();
 }
 
+Result<bool> Contenders::pick_has_failed() const {
+  MGTUNE_ASSIGN(const FailedVariants failed, read_failed_variants(shared_, view_));
+  return failed.find(view_.gpu, view_.op, view_.tuned.variant).has_value();
+}
+
 Status Contenders::take(const WorkReply& reply) {
   MGTUNE_TRY(final_->take(reply));
+  final_seconds_ =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - final_began_).count();
   return move_on();
 }
 

@@ -8,6 +8,7 @@
 
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -57,6 +58,11 @@ class Contenders {
   bool awaits(std::int64_t request) const { return final_ && final_->awaits() == request; }
   Status take(const WorkReply& reply);
   void forget_final() { final_.reset(); }  // the measure pool has failed
+  // How long the last final took, its wait for a GPU included. 0: nothing was timed.
+  double final_seconds() const { return final_seconds_; }
+
+  // Whether the pick has failed at any problem on this GPU, perhaps after it was picked.
+  Result<bool> pick_has_failed() const;
 
  private:
   Status move_on();
@@ -71,6 +77,8 @@ class Contenders {
   std::map<std::string, VariantState> all_;
   std::set<std::string> counted_;  // texts of those that the summary has counted
   std::optional<Final> final_;
+  std::chrono::steady_clock::time_point final_began_;
+  double final_seconds_ = 0;
   bool has_results_ = false;
 };
 

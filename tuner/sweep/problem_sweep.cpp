@@ -197,7 +197,7 @@ bool ProblemSweep::wants_more() {
   return left_in_turn_.value_or(1) > 0 && !stopping() && has_more();
 }
 
-bool ProblemSweep::is_over() { return !has_more(); }
+bool ProblemSweep::is_over() { return !has_more() && at_work() == 0; }
 
 // Proposed -> wanted: as many as keep the compilers and the measure workers busy.
 Status ProblemSweep::want_more(std::size_t window) {

@@ -164,7 +164,8 @@ class ProblemSweep {
   bool discards(const WorkReply& reply);
   bool is_recorded(const VariantState& state) const;
   bool is_default(const VariantState& state) const;
-  bool waits_for_default(MeasurePool::Place place) const;  // before its other variants
+  // Whether the other variants must wait until the default has its result, or until a GPU is idle.
+  bool waits_for_default(MeasurePool::Place place) const;
   VariantRequest request(const VariantState& state) const;
 
   SweepShared& shared_;

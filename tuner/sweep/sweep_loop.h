@@ -46,11 +46,12 @@ class SweepLoop {
   // variants may be at a measure worker now.
   void give_up(ProblemSweep& problem);
 
-  // Begins the final that the turns of this problem have postponed. Between turns it returns at
-  // once, unless counters are read; the next problem has its turn meanwhile.
+  // Begins the final that the turns of this problem have postponed, and returns at once. The next
+  // problem has its turn meanwhile. But if counters are read, it returns when the final is over.
   Status begin_final(ProblemSweep& problem);
 
-  // Call it after all turns. It does the same, but returns when at least one GPU holds no final.
+  // Call it after all turns. Begins the final too, but returns when at least one GPU holds no
+  // final.
   Status hold_final(ProblemSweep& problem);
 
   // Call it after all turns: it waits until no problem is deciding.

@@ -18,6 +18,10 @@ using Clock = std::chrono::steady_clock;
 // while before each sample.
 constexpr double kFinalSeconds = 0.5, kSustainedFinalSeconds = 25;
 
+// A turn ends when its last variants have their results, which may be later than planned. So more
+// time is kept for the finals than they are likely to take.
+constexpr double kMarginSeconds = 0.5;
+
 // The largest parts of the budget that are reserved for all finals together, and for the longest
 // final if it needs more than that. Finals decide between variants that differ by about a percent,
 // and a search may gain more.
@@ -76,16 +80,13 @@ Status TimedTurns::run() {
   while (!shared_.should_stop()) {
     if (committed_.empty()) MGTUNE_TRY(commit_next().status());
     if (committed_.empty()) break;
-    const TurnOrder::Turn turn = committed_.front();
-    const ProblemSweep& sweep = *sweeps_[served_[turn.problem]];
-    // If another GPU already measures variants of the problem, the problem gets its turn even if it
-    // is late.
-    const bool is_late = seconds_left() - kept_for_finals() <= 0;
+    const bool is_late = seconds_left() - kept_for_finals(std::nullopt) <= 0;
     const bool is_first = !std::exchange(has_taken_turn_, true);
-    if (is_late && !is_first && !sweep.is_measuring()) {
-      give_up_rest();
-      break;
+    if (is_late && !is_first) {
+      give_up_idle();
+      if (committed_.empty()) break;
     }
+    const TurnOrder::Turn turn = committed_.front();
     committed_.pop_front();
     MGTUNE_TRY(take_turn(turn));
   }
@@ -95,7 +96,7 @@ Status TimedTurns::run() {
 // The default of the first problem is always measured, no matter how small the budget is.
 Result<ProblemSweep*> TimedTurns::commit_next() {
   const bool is_first = std::ranges::all_of(sweeps_, [](const auto& sweep) { return !sweep; });
-  const double seconds = seconds_left() - kept_for_finals();
+  const double seconds = seconds_left() - kept_for_finals(std::nullopt);
   const std::optional<TurnOrder::Turn> turn =
       order_.next(is_first ? *shared_.options.budget.seconds : seconds);
   if (!turn.has_value()) return nullptr;
@@ -122,7 +123,7 @@ Status TimedTurns::take_turn(const TurnOrder::Turn& turn) {
     note_finals();
     report_(place, at);
   };
-  const double seconds = std::min(turn.seconds, seconds_left() - kept_for_finals());
+  const double seconds = std::min(turn.seconds, seconds_left() - kept_for_finals(place));
   const auto deadline =
       begin + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
   MGTUNE_TRY(loop_.run(sweep, deadline, report, [this] { return commit_next(); }));
@@ -134,22 +135,29 @@ Status TimedTurns::take_turn(const TurnOrder::Turn& turn) {
   standing.evaluated = sweep.done() - done;
   standing.seconds = seconds_between(begin, Clock::now());
   order_.finish(turn.problem, standing);
-  if (!standing.is_over || !has_time_for_all_finals()) return {};
+  const bool has_time = has_time_for_all_finals() && seconds_of_final(place) <= seconds_left();
+  if (!standing.is_over || !has_time || !awaits_final(place) || shared_.should_stop()) return {};
   return loop_.begin_final(note_final(place));
 }
 
-// Cancels the planned turns for which no time is left.
-void TimedTurns::give_up_rest() {
+// Cancels the planned turns for which no time is left. If a GPU already measures variants of a
+// problem, the problem gets its turn even if it is late.
+void TimedTurns::give_up_idle() {
   for (const TurnOrder::Turn& turn : std::exchange(committed_, {})) {
-    loop_.give_up(*sweeps_[served_[turn.problem]]);
-    order_.cancel(turn.problem);
+    ProblemSweep& sweep = *sweeps_[served_[turn.problem]];
+    if (sweep.is_measuring()) {
+      committed_.push_back(turn);
+    } else {
+      loop_.give_up(sweep);
+      order_.cancel(turn.problem);
+    }
   }
 }
 
 double TimedTurns::seconds_of_final(std::size_t problem) const {
   const ProblemSweep& sweep = *sweeps_[problem];
   if (depends_on_clocks(sweep.view(), shared_.device.kind)) {
-    return std::max(longest_final_, kSustainedFinalSeconds);
+    return std::max(longest_sustained_, kSustainedFinalSeconds);
   }
   return longest_final_ > 0 ? longest_final_ : kFinalSeconds;
 }
@@ -161,12 +169,16 @@ bool TimedTurns::has_time_for_all_finals() const {
   return all <= kMostForFinals * *shared_.options.budget.seconds;
 }
 
-double TimedTurns::kept_for_finals() const {
+// `beginning`: a problem whose turn begins. It may have no contenders yet, but will need a final. A
+// final that would take more than its largest part of the budget is not held, so nothing is kept
+// for it.
+double TimedTurns::kept_for_finals(std::optional<std::size_t> beginning) const {
   const double budget = *shared_.options.budget.seconds;
   double all = 0, longest = 0;
   for (const std::size_t place : served_) {
-    if (!awaits_final(place)) continue;
-    const double seconds = seconds_of_final(place);
+    if (!awaits_final(place) && place != beginning) continue;
+    if (seconds_of_final(place) > kMostForOneFinal * budget) continue;
+    const double seconds = seconds_of_final(place) + kMarginSeconds;
     all += seconds / static_cast<double>(shared_.workers.size());
     longest = std::max(longest, seconds);
   }
@@ -175,8 +187,21 @@ double TimedTurns::kept_for_finals() const {
 }
 
 // Holds the finals, those of the problems with the largest weights first. Each GPU holds one at a
-// time.
+// time. A variant that won an early final may have failed at a later problem; then the problem has
+// a final again.
 Status TimedTurns::hold_finals() {
+  MGTUNE_TRY(hold_waiting());
+  bool is_again = false;
+  for (const std::size_t place : served_) {
+    if (!has_final_[place]) continue;
+    MGTUNE_ASSIGN(const bool has_failed, sweeps_[place]->contenders().pick_has_failed());
+    if (has_failed) has_final_[place] = false;
+    is_again = is_again || has_failed;
+  }
+  return is_again ? hold_waiting() : Status();
+}
+
+Status TimedTurns::hold_waiting() {
   std::vector<std::size_t> places = served_;
   std::ranges::stable_sort(places, std::greater(),
                            [this](std::size_t place) { return problems_[place].weight; });
@@ -197,15 +222,17 @@ bool TimedTurns::awaits_final(std::size_t problem) const {
 // Notes that the final of this problem begins now.
 ProblemSweep& TimedTurns::note_final(std::size_t problem) {
   has_final_[problem] = true;
-  finals_.push_back({sweeps_[problem].get(), Clock::now()});
+  finals_.push_back(sweeps_[problem].get());
   return *sweeps_[problem];
 }
 
 // Notes how long the finals that have ended took.
 void TimedTurns::note_finals() {
-  std::erase_if(finals_, [this](const Held& final) {
-    if (final.sweep->is_deciding()) return false;
-    longest_final_ = std::max(longest_final_, seconds_between(final.begin, Clock::now()));
+  std::erase_if(finals_, [this](const ProblemSweep* sweep) {
+    if (sweep->is_deciding()) return false;
+    double& longest =
+        depends_on_clocks(sweep->view(), shared_.device.kind) ? longest_sustained_ : longest_final_;
+    longest = std::max(longest, sweep->contenders().final_seconds());
     return true;
   });
 }

@@ -15,6 +15,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "sweep/problem_sweep.h"
@@ -45,15 +46,16 @@ class TimedTurns {
  private:
   Status take_turn(const TurnOrder::Turn& turn);
   Status hold_finals();
+  Status hold_waiting();
   bool awaits_final(std::size_t problem) const;
   ProblemSweep& note_final(std::size_t problem);
   void note_finals();
   Result<ProblemSweep*> commit_next();
-  void give_up_rest();
+  void give_up_idle();
   double seconds_left() const;
   double seconds_of_final(std::size_t problem) const;
   bool has_time_for_all_finals() const;
-  double kept_for_finals() const;
+  double kept_for_finals(std::optional<std::size_t> beginning) const;
 
   SweepShared& shared_;
   const std::vector<PlannedProblem>& problems_;
@@ -64,13 +66,9 @@ class TimedTurns {
   TurnOrder order_;
   std::deque<TurnOrder::Turn> committed_;  // the next ones
   std::vector<std::unique_ptr<ProblemSweep>> sweeps_;
-  struct Held {
-    const ProblemSweep* sweep;
-    std::chrono::steady_clock::time_point begin;
-  };
-  std::vector<bool> has_final_;  // or had it, by the index of the problem
-  std::vector<Held> finals_;     // that are being held
-  double longest_final_ = 0;     // seconds; 0: none was held
+  std::vector<bool> has_final_;                       // or had it, by the index of the problem
+  std::vector<const ProblemSweep*> finals_;           // that are being held
+  double longest_final_ = 0, longest_sustained_ = 0;  // seconds; 0: none was held
   bool has_taken_turn_ = false;
 };
 

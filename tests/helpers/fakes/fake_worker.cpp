@@ -22,6 +22,7 @@
 // of this device was started, and fails if it does not after five minutes.
 // FAKE_WORKER_COMPILE_SECONDS: how long a compiler says that it took for each variant. A process
 // says nothing of a variant that was among the others of a request: it has the build.
+// FAKE_WORKER_WRONG names a problem and a variant, which is wrong there, "rows=4,T=f32 VARIANT".
 // FAKE_WORKER_LONG: variants that contain this text take a minute, as they say.
 // FAKE_WORKER_GROUPS names a file: a line for each request with others, "first + other + other". A
 // request does what the others say, too, if that goes wrong: see kTrouble.
@@ -504,6 +505,10 @@ void serve(const WorkRequest& request, int served) {
     return fail(request, environment_error("only administrators may count"));
   }
   if (variant.ends_with("MODE=wrong")) return wrong(request);
+  const bool is_wrong_here =
+      request.is<MeasureRequest>() &&
+      problem_of(request) + " " + std::string(variant) == variable("FAKE_WORKER_WRONG");
+  if (is_wrong_here) return wrong(request);
   if (variant == "wrong word") return fail(request, invalid_argument("no such family"));
   if (variant == "stopped unless fresh" && !is_fresh) stop();
   if (variant == "loses its folder" && !is_fresh) has_folder = false;

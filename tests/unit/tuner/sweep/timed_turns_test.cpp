@@ -84,6 +84,30 @@ TEST_F(TimedTurnsTest, IfThereIsTimeForAllFinalsAProblemHasItsOwnWhenItIsOver) {
       << "all but that of the last problem";
 }
 
+// A variant that is wrong at one problem is no pick of any, also if it won a final before that.
+TEST_F(TimedTurnsTest, ThePickOfAnEarlyFinalMayNotFailLater) {
+  const std::vector<std::string> others = beside_ladder();
+  const std::string fast = others[others.size() / 2];
+  const Variable named("FAKE_WORKER_FAST", fast);
+  const Variable wrong("FAKE_WORKER_WRONG", "rows=16,hidden=64,T=f32 " + fast);
+  options_.budget.seconds = 600;
+  options_.budget.evaluations = static_cast<std::int64_t>(others.size() + 20);  // all
+  const SweepSummary summary = sweep(with_rows({"4", "16"}));
+  ASSERT_EQ(summary.picks.size(), 2U);
+  for (const TunedView& pick : summary.picks) EXPECT_NE(pick.tuned.variant, fast) << pick.problem;
+}
+
+// The store has a final by time, whose finalists have no energies.
+TEST_F(TimedTurnsTest, AFinalByEnergyMayFollowOneByTime) {
+  for (const double budget_s : {30.0, 600.0}) {
+    options_.budget.seconds = budget_s;
+    options_.objective = Objective::time;
+    sweep({problem_});
+    options_.objective = Objective::energy;
+    EXPECT_EQ(sweep({problem_}).picks.size(), 1U) << budget_s;
+  }
+}
+
 TEST_F(TimedTurnsTest, TheWinnerOfAProblemIsTriedFirstAtTheOthers) {
   const Space space(problem_, devices_[0].limits);
   std::vector<std::string> others = beside_ladder();

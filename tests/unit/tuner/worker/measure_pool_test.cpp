@@ -87,6 +87,24 @@ TEST(MeasurePool, AllGpusAreAtWorkAtTheSameTime) {
   EXPECT_EQ(reply->id, 3);
 }
 
+TEST(MeasurePool, AGpuIsIdleIfItIsUsedAndHasNothingToDo) {
+  using Place = MeasurePool::Place;
+  MeasurePool workers = pool({"GPU-0", "GPU-1"});
+  EXPECT_TRUE(workers.has_idle(Place::any));
+  workers.submit({1, MeasureRequest{{{}, "a"}, 0}}, Place::not_first);
+  EXPECT_TRUE(workers.has_idle(Place::any));
+  EXPECT_FALSE(workers.has_idle(Place::not_first)) << "the first one is";
+  workers.submit({2, MeasureRequest{{{}, "b"}, 0}});
+  EXPECT_FALSE(workers.has_idle(Place::any));
+
+  MeasurePool sick = pool({"sick GPU-0", "GPU-1"});
+  ASSERT_TRUE(run(sick, {"a", "slow"}).ok());
+  ASSERT_EQ(sick.left_alone().size(), 1U);
+  EXPECT_TRUE(sick.has_idle(Place::any));
+  sick.submit({9, MeasureRequest{{{}, "b"}, 0}});
+  EXPECT_FALSE(sick.has_idle(Place::any)) << "the other one is not used any more";
+}
+
 TEST(MeasurePool, AWorkerHasOneMoreMeasurementOfItsProblem) {
   MeasurePool workers = pool({"GPU-0", "GPU-1"});
   const NamedProblem other{"family", "family.add", "n=7"};
