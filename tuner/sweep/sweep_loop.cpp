@@ -38,7 +38,6 @@ void SweepLoop::note_deciding(ProblemSweep& problem) {
 }
 
 Status SweepLoop::begin_final(ProblemSweep& problem) {
-  if (problem.is_deciding()) return {};
   MGTUNE_TRY(problem.hold_final_now());
   note_deciding(problem);
   return shared_.counter.has_value() ? decide(0) : Status();
