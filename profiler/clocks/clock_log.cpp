@@ -37,7 +37,15 @@ bool ClockLog::repeats(std::int64_t samples, double took_ns) {
     return false;
   }
   repeated_ns_ += took_ns;
+  readings_.pop_back();
   return true;
+}
+
+std::optional<double> ClockLog::slowdown(double since_mhz) const {
+  if (since_mhz <= 0 || readings_.empty()) return std::nullopt;
+  const double sm_mhz = median(readings_, &ClockSample::sm_mhz);
+  if (sm_mhz <= 0) return std::nullopt;
+  return std::max(1.0, since_mhz / sm_mhz);
 }
 
 ClockRecord ClockLog::summary() const {

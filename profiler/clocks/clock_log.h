@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,8 +30,12 @@ class ClockLog {
   // and taken again.
   bool repeats(std::int64_t samples, double took_ns);
 
-  // The medians of the readings. Throttled samples were taken again, or were kept because the time
-  // for repeating was used up.
+  // How many times as long a kernel whose speed follows the SM clock takes at the clock of these
+  // readings as at `since_mhz`: at least 1. nullopt if one of the clocks is not known (0).
+  std::optional<double> slowdown(double since_mhz) const;
+
+  // The medians of the readings after samples that were kept. Throttled samples were taken again,
+  // or were kept because the time for repeating was used up.
   ClockRecord summary() const;
   std::string note() const;  // "" unless samples with low clocks were kept
 
@@ -40,8 +45,8 @@ class ClockLog {
   double patience_ns_;
   double repeated_ns_ = 0;
   std::int64_t throttled_samples_ = 0, kept_ = 0;
-  std::uint64_t reasons_ = 0;  // of all readings that showed the clocks held down
-  std::vector<ClockSample> readings_;
+  std::uint64_t reasons_ = 0;          // of all readings that showed the clocks held down
+  std::vector<ClockSample> readings_;  // not those after samples that were dropped
 };
 
 }  // namespace mgtune

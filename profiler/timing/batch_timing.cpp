@@ -205,7 +205,9 @@ Result<Timing> BatchTimer::time(const TimedWork& work, const TimingBudget& budge
     if (log.repeats(batches, took_ns)) continue;
     timing.samples_ns.insert(timing.samples_ns.end(), samples.begin(), samples.end());
     measured_ns += took_ns;
-    stop = stop_rule(timing.samples_ns, measured_ns, budget);
+    TimingBudget at_this_clock = budget;
+    at_this_clock.stop_above_ns *= log.slowdown(budget.stop_above_mhz).value_or(1);
+    stop = stop_rule(timing.samples_ns, measured_ns, at_this_clock);
   }
   timing.censored = stop == StopRule::censored;
   timing.clocks = log.summary();

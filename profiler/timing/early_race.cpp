@@ -1,5 +1,7 @@
 #include "timing/early_race.h"
 
+#include <optional>
+
 #include "timing/statistics.h"
 
 namespace mgtune {
@@ -7,7 +9,12 @@ namespace mgtune {
 bool EarlyRace::is_lost(std::span<const double> samples_ns, const RaceMargin& margin) {
   if (!is_on() || static_cast<std::int64_t>(samples_ns.size()) < samples_needed()) return false;
   const double limit_ns = budget_.stop_above_ns * (1 + margin.part) + margin.ns;
-  if (summarise(samples_ns).median_low <= limit_ns || !clocks_.shows_full_speed()) return false;
+  const double median_low = summarise(samples_ns).median_low;
+  if (median_low <= limit_ns) return false;
+  if (!clocks_.shows_full_speed()) {
+    const std::optional<double> slowdown = clocks_.slowdown(budget_.stop_above_mhz);
+    if (!slowdown.has_value() || median_low <= limit_ns * *slowdown) return false;
+  }
   lost_.assign(samples_ns.begin(), samples_ns.end());
   return true;
 }

@@ -36,6 +36,9 @@ struct TimingBudget {
   // variant is then too slow to win. Work that is far too slow may stop while the GPU warms up
   // (timing/early_race.h). 0: never.
   double stop_above_ns = 0;
+  // The SM clock at which stop_above_ns was measured, of work whose speed follows this clock. If
+  // the clock is lower now, the limit is higher by the same factor. 0: the clock does not matter.
+  double stop_above_mhz = 0;
 };
 
 struct Timing {

@@ -28,7 +28,7 @@ namespace mgtune {
 
 struct WorkerEvent {
   std::string kind, event;  // "compile", "measure" or "final"; "begins" or "is"
-  double stop_above_ns = 0;
+  double stop_above_ns = 0, stop_above_mhz = 0;
   std::string device, problem, variant;  // the problem as "rows=4,hidden=64,T=f32"
 };
 
@@ -130,7 +130,9 @@ class ProblemSweepTest : public StoreTest {
       std::istringstream words(line);
       words >> event.kind >> event.event;
       if (event.event == "is") words.ignore(5);  // " done"
-      words >> event.stop_above_ns >> event.device >> event.problem >> std::ws;
+      words >> event.stop_above_ns;
+      if (words.peek() == '@') words.ignore() >> event.stop_above_mhz;
+      words >> event.device >> event.problem >> std::ws;
       std::getline(words, event.variant);
       events.push_back(event);
     }

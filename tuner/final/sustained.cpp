@@ -20,6 +20,18 @@ bool depends_on_clocks(const TunedView& problem, DeviceKind device) {
          problem.flops >= kIntense * problem.bytes;
 }
 
+MeasurementRecord at_clock(MeasurementRecord measurement, double sm_mhz) {
+  if (sm_mhz <= 0 || measurement.clocks.sm_mhz <= 0) return measurement;
+  const double factor = measurement.clocks.sm_mhz / sm_mhz;
+  for (double* time :
+       {&measurement.median_ns, &measurement.q1_ns, &measurement.q3_ns, &measurement.min_ns,
+        &measurement.median_low_ns, &measurement.median_high_ns}) {
+    *time *= factor;
+  }
+  measurement.clocks.sm_mhz = sm_mhz;
+  return measurement;
+}
+
 double race_limit_ns(double fastest_q3_ns, const TunedView& problem, DeviceKind device) {
   return depends_on_clocks(problem, device) ? fastest_q3_ns * (1 + kMayGain) : fastest_q3_ns;
 }

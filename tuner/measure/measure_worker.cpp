@@ -42,7 +42,7 @@ class MeasureWorker {
     MGTUNE_ASSIGN(measured_, bench_.prepare(request, reply));
     if (measured_ == nullptr) return {};
     const auto begun = std::chrono::steady_clock::now();
-    MGTUNE_ASSIGN(reply.measurement, time(*measured_, request.stop_above_ns));
+    MGTUNE_ASSIGN(reply.measurement, time(*measured_, request));
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begun;
     reply.seconds->measure = taken.count();
     reply.outcome = reply.measurement->outcome;
@@ -112,12 +112,13 @@ class MeasureWorker {
     return bench_.launches(variants, turns_through_sets(timer_->method()));
   }
 
-  Result<MeasurementRecord> time(const LoadedVariant& variant, double stop_above_ns) {
+  Result<MeasurementRecord> time(const LoadedVariant& variant, const MeasureRequest& request) {
     MGTUNE_ASSIGN(const VariantBench::Launches launches,
                   bench_.launches(std::array<const LoadedVariant*, 1>{&variant},
                                   turns_through_sets(timer_->method())));
     TimingBudget budget;
-    budget.stop_above_ns = stop_above_ns;
+    budget.stop_above_ns = request.stop_above_ns;
+    budget.stop_above_mhz = request.stop_above_mhz;
     budget.buffer_sets = launches.buffer_sets;
     MeasurementRecord record;
     record.method = timer_->method();

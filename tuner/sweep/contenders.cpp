@@ -4,19 +4,34 @@
 #include <utility>
 
 #include "final/pick.h"
+#include "final/sustained.h"
 
 namespace mgtune {
 
-void Contenders::recall(const VariantState& state) { all_.emplace(state.variant, state); }
+void Contenders::recall(const VariantState& state) {
+  all_.emplace(state.variant, state);
+  see_clock(state);
+}
 
 void Contenders::add(const VariantState& state) {
   all_.insert_or_assign(state.variant, state);
   counted_.insert(state.variant);
+  see_clock(state);
+}
+
+void Contenders::see_clock(const VariantState& state) {
+  if (!depends_on_clocks(view_, shared_.device.kind)) return;
+  highest_mhz_ = std::max(highest_mhz_, state.measurement->clocks.sm_mhz);
+}
+
+double Contenders::compared_ns(const MeasurementRecord& measurement) const {
+  return at_clock(measurement, highest_mhz_).median_ns;
 }
 
 const VariantState* Contenders::best() const {
-  const auto median = [](const auto& contender) { return contender.second.measurement->median_ns; };
-  const auto best = std::ranges::min_element(all_, {}, median);
+  const auto best = std::ranges::min_element(all_, {}, [this](const auto& contender) {
+    return compared_ns(*contender.second.measurement);
+  });
   return best == all_.end() ? nullptr : &best->second;
 }
 
@@ -28,7 +43,10 @@ const VariantState* Contenders::of_default() const {
 std::vector<OutcomeRecord> Contenders::records() const {
   std::vector<OutcomeRecord> records;
   records.reserve(all_.size());
-  for (const auto& [variant, state] : all_) records.push_back(state);
+  for (const auto& [variant, state] : all_) {
+    OutcomeRecord& record = records.emplace_back(state);
+    record.measurement = at_clock(*state.measurement, highest_mhz_);
+  }
   return records;
 }
 

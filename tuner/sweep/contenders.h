@@ -38,8 +38,12 @@ class Contenders {
   std::size_t size() const { return all_.size(); }
 
   const VariantState& at(const std::string& variant) const { return all_.at(variant); }
-  const VariantState* best() const;        // nullptr if there are none
+  const VariantState* best() const;        // the fastest; nullptr if there are none
   const VariantState* of_default() const;  // nullptr if it did not pass
+
+  // The median with which this measurement is compared with those of other variants: at the highest
+  // SM clock so far, if the problem depends on clocks (final/sustained.h).
+  double compared_ns(const MeasurementRecord& measurement) const;
 
   // The contenders that would take part in a final.
   std::vector<OutcomeRecord> finalists() const;
@@ -68,7 +72,8 @@ class Contenders {
   Status move_on();
   Status finish(FinalResult result);
   Status expel(const OutcomeRecord& culprit);
-  std::vector<OutcomeRecord> records() const;
+  std::vector<OutcomeRecord> records() const;  // with the times that are compared
+  void see_clock(const VariantState& state);
 
   SweepShared& shared_;
   const PlannedProblem& planned_;
@@ -79,6 +84,7 @@ class Contenders {
   std::optional<Final> final_;
   std::chrono::steady_clock::time_point final_began_;
   double final_seconds_ = 0;
+  double highest_mhz_ = 0;  // 0: the problem does not depend on clocks, or they are not known
   bool has_results_ = false;
 };
 

@@ -354,6 +354,9 @@ Status ProblemSweep::measure_ready() {
     const VariantState* incumbent = contenders_.best();
     if (incumbent != nullptr && !is_default(state)) {
       work.stop_above_ns = race_limit_ns(incumbent->measurement->q3_ns, view_, shared_.device.kind);
+      if (depends_on_clocks(view_, shared_.device.kind)) {
+        work.stop_above_mhz = incumbent->measurement->clocks.sm_mhz;
+      }
     }
     const std::int64_t id = shared_.next_request++;
     measuring_.emplace(id, std::move(state));
@@ -409,7 +412,7 @@ Status ProblemSweep::finish(const VariantState& state, Origin origin) {
   if (state.contends()) contenders_.add(state);
   MGTUNE_TRY(measure_ready());
   proposals_.report({state.point, state.outcome,
-                     state.measurement.has_value() ? state.measurement->median_ns : 0});
+                     state.measurement ? contenders_.compared_ns(*state.measurement) : 0});
   MGTUNE_TRY(record(state, origin));
   if (stage_ == Stage::turn) on_variant_(*this);
   for (const VariantState& same : same_code_.add_result(state)) MGTUNE_TRY(finish_same(same));

@@ -53,8 +53,8 @@ std::vector<TurnOrder::Entry> entries_of(const std::vector<PlannedProblem>& prob
   return entries;
 }
 
-double time_of(const VariantState* state) {
-  return state == nullptr ? 0 : state->measurement->median_ns;
+double time_of(const Contenders& contenders, const VariantState* state) {
+  return state == nullptr ? 0 : contenders.compared_ns(*state->measurement);
 }
 
 }  // namespace
@@ -128,8 +128,9 @@ Status TimedTurns::take_turn(const TurnOrder::Turn& turn) {
       begin + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
   MGTUNE_TRY(loop_.run(sweep, deadline, report, [this] { return commit_next(); }));
   TurnOrder::Standing standing;
-  standing.default_ns = time_of(sweep.contenders().of_default());
-  standing.best_ns = time_of(sweep.contenders().best());
+  const Contenders& contenders = sweep.contenders();
+  standing.default_ns = time_of(contenders, contenders.of_default());
+  standing.best_ns = time_of(contenders, contenders.best());
   standing.copy_ns = sweep.view().copy_ns;
   standing.is_over = sweep.is_over();
   standing.evaluated = sweep.done() - done;

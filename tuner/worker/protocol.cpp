@@ -60,6 +60,7 @@ void for_each_member(Request& request, const Visit& visit) {
   if constexpr (std::is_same_v<Kind, CompileRequest>) visit("device", request.device);
   if constexpr (std::is_same_v<Kind, MeasureRequest>) {
     visit("stop_above_ns", request.stop_above_ns);
+    visit("stop_above_mhz", request.stop_above_mhz);
   }
   if constexpr (std::is_same_v<Kind, CountRequest>) visit("tier", request.tier);
   if constexpr (std::is_same_v<Kind, CeilingRequest>) {

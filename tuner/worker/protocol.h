@@ -12,7 +12,8 @@
 //   parent -> worker   {"do": "compile", "id": 6, "kernel": "rmsnorm", "op": "rmsnorm.forward",
 //                       "problem": "rows=64 hidden=256 T=bf16", "variant": "row VEC=8 ...",
 //                       "device": "GPU-...", "others": ["row VEC=4 ...", ...]}
-//                      {"do": "measure", "id": 7, ... the same four ..., "stop_above_ns": 1234.5}
+//                      {"do": "measure", "id": 7, ... the same four ..., "stop_above_ns": 1234.5,
+//                       "stop_above_mhz": 1980}
 //                      {"do": "count", "id": 8, ... the same four ..., "tier": 1}
 //                      {"do": "ceiling", "id": 9, "ceiling": "copy", "bytes": 67108864}
 //                      {"do": "probe", "id": 11, "worker": "compile"}
@@ -85,7 +86,8 @@ struct CompileRequest : VariantRequest {
 // Builds, checks and times the variant.
 struct MeasureRequest : VariantRequest {
   static constexpr std::string_view kKind = "measure";
-  double stop_above_ns = 0;  // timing may stop if the variant is clearly slower; 0: never
+  double stop_above_ns = 0;   // timing may stop if the variant is clearly slower; 0: never
+  double stop_above_mhz = 0;  // the clock of that time, if times follow it (TimingBudget)
 };
 
 // Builds and checks the variant and reads hardware counters while it runs. The worker is not the

@@ -158,8 +158,8 @@ TEST(BatchTiming, SamplesOfAThrottledGpuAreTakenAgain) {
   EXPECT_THAT(timing.samples_ns, SizeIs(6));
   EXPECT_EQ(timing.clocks.throttled_samples, 12);
   EXPECT_EQ(timing.clocks.throttle_reasons, "sw_power_cap");
-  EXPECT_EQ(timing.clocks.sm_mhz, 1500) << "the median of three readings";
-  EXPECT_EQ(timing.clocks.temperature_c, 60);
+  EXPECT_EQ(timing.clocks.sm_mhz, 1980) << "of the samples that were kept";
+  EXPECT_EQ(timing.clocks.temperature_c, 40);
   EXPECT_EQ(timing.note, "");
 }
 
@@ -170,6 +170,21 @@ TEST(BatchTiming, AGpuThatThrottlesForEverGivesFlaggedSamplesNotNone) {
   EXPECT_THAT(timing.samples_ns, SizeIs(6));
   EXPECT_EQ(timing.clocks.throttled_samples, 258) << "42 times 6 samples of 80 us take 20 ms";
   EXPECT_EQ(timing.note, "6 samples are of a GPU that held its clocks down: sw_power_cap");
+}
+
+// 10 us at 1,500 MHz are 7.58 us at 1,980.
+TEST(BatchTiming, ALowerClockRaisesTheLimitOfARaceIfTheTimeFollowsIt) {
+  const auto censored = [](TimingBudget budget) {
+    FakeClock clock(steady);
+    budget.max_seconds = 0.001;
+    return TimerOfClocks({&clock}, {}, std::make_unique<FakeWatch>(std::vector{kCapped}))
+        .time({}, budget)
+        ->censored;
+  };
+  EXPECT_TRUE(censored({.stop_above_ns = 7'700}));
+  EXPECT_FALSE(censored({.stop_above_ns = 7'700, .stop_above_mhz = 1980}));
+  EXPECT_TRUE(censored({.stop_above_ns = 7'500, .stop_above_mhz = 1980}));
+  EXPECT_TRUE(censored({.stop_above_ns = 7'700, .stop_above_mhz = 1400}));
 }
 
 TEST(BatchTiming, WithoutAWatchNothingIsKnownOfTheClocks) {

@@ -47,6 +47,23 @@ class EarlyRaceTest : public testing::Test {
   FakeClock clock_{nullptr};
 };
 
+std::function<double(std::int64_t)> always(double ns);
+
+TEST_F(EarlyRaceTest, OnAHotGpuTheLimitIsThatOfItsClock) {
+  const auto calls_of = [&](double part, double since_mhz) {
+    FakeClock clock(always(part * kLimitNs));
+    TimerOfClocks({&clock}, kSingleCalls, std::make_unique<FakeWatch>(std::vector{kCapped}))
+        .time({}, {.max_seconds = 0.01, .stop_above_ns = kLimitNs, .stop_above_mhz = since_mhz})
+        .value();
+    std::int64_t calls = 0;
+    for (const auto& [of_batch, batches] : clock.rounds) calls += of_batch * batches;
+    return calls;
+  };
+  EXPECT_EQ(calls_of(1.32 * 1.12, 1980), 6);  // 1980 / 1500 is 1.32
+  EXPECT_GT(calls_of(1.32 * 1.04, 1980), 100);
+  EXPECT_GT(calls_of(1.32 * 1.12, 0), 100) << "the clock of the limit is not known";
+}
+
 std::function<double(std::int64_t)> always(double ns) {
   return [ns](std::int64_t) { return ns; };
 }

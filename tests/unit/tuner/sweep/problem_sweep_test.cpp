@@ -46,6 +46,28 @@ TEST_F(ProblemSweepTest, TheDefaultHasItsResultBeforeAnyOther) {
   EXPECT_EQ(measured[2].stop_above_ns, 1000) << "the default is the incumbent";
 }
 
+// The default is measured while the GPU is cool. 1,200 ns at 1,500 MHz are 909 ns at its clock.
+TEST_F(ProblemSweepTest, TimesOfAHotGpuAreComparedAtTheClockOfACoolOne) {
+  devices_[0].kind = DeviceKind::cuda;  // as far as the loop can tell: its workers are fakes
+  devices_[0].arch = "sm_90a";
+  options_.method = {"rotating", ""};
+  problem_ = bind_problem(*catalog_.find_operator("gemm.forward").value(),
+                          {{"m", "512"}, {"n", "512"}, {"k", "512"}, {"T", "bf16"}})
+                 .value();
+  const Space space(problem_, devices_[0].limits);
+  const std::string cool = variant_text(space.op(), space.ladder().front());
+  const Variable environment("FAKE_WORKER_COOL", cool);
+  sweep();
+  std::vector<WorkerEvent> measured = events();
+  std::erase_if(measured, [](const WorkerEvent& event) {
+    return event.kind != "measure" || event.event != "begins";
+  });
+  ASSERT_EQ(measured.size(), 6U);
+  EXPECT_EQ(measured[0].variant, cool);
+  EXPECT_DOUBLE_EQ(measured.back().stop_above_ns, 1284) << "7 % above the fastest";
+  EXPECT_EQ(measured.back().stop_above_mhz, 1500);
+}
+
 TEST_F(ProblemSweepTest, WhatRulesLeftOfTheSpaceIsRecordedOnce) {
   sweep();
   const Space space(problem_, devices_[0].limits);

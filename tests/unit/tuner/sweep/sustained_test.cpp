@@ -25,5 +25,17 @@ TEST(Sustained, ThereRacingLeavesMoreVariants) {
   EXPECT_DOUBLE_EQ(race_limit_ns(1000, problem(1000, 16'000), DeviceKind::cpu), 1000);
 }
 
+TEST(Sustained, TimesAreInverselyProportionalToTheClock) {
+  MeasurementRecord measurement;
+  measurement.median_ns = 1200;
+  measurement.q3_ns = 1320;
+  measurement.clocks.sm_mhz = 1500;
+  EXPECT_DOUBLE_EQ(at_clock(measurement, 1800).median_ns, 1000);
+  EXPECT_DOUBLE_EQ(at_clock(measurement, 1800).q3_ns, 1100);
+  EXPECT_EQ(at_clock(measurement, 0), measurement);
+  measurement.clocks.sm_mhz = 0;
+  EXPECT_EQ(at_clock(measurement, 1800), measurement);
+}
+
 }  // namespace
 }  // namespace mgtune

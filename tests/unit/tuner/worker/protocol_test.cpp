@@ -163,8 +163,9 @@ TEST(Protocol, RequestsSurviveTheWire) {
   const CompileRequest compile = on_the_wire(CompileRequest{variant_request(), "cpu"});
   EXPECT_EQ(compile.device, "cpu");
   expect_same(compile);
-  const MeasureRequest measure = on_the_wire(MeasureRequest{variant_request(), 1234.5});
+  const MeasureRequest measure = on_the_wire(MeasureRequest{variant_request(), 1234.5, 1980});
   EXPECT_EQ(measure.stop_above_ns, 1234.5);
+  EXPECT_EQ(measure.stop_above_mhz, 1980);
   expect_same(measure);
 }
 
