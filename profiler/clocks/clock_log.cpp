@@ -20,14 +20,15 @@ double median(const std::vector<ClockSample>& readings, double ClockSample::*fie
 
 bool ClockLog::shows_full_speed() {
   if (watch_ == nullptr) return false;
-  readings_.push_back(watch_->read());
-  return full_.holds(readings_.back());
+  look_ = watch_->read();
+  return full_.holds(*look_);
 }
 
 bool ClockLog::repeats(std::int64_t samples, double took_ns) {
   if (watch_ == nullptr) return false;
   const ClockSample reading = watch_->read();
   readings_.push_back(reading);
+  look_.reset();
   full_.see(reading);
   if (!is_throttled(reading.reasons)) return false;
   reasons_ |= reading.reasons;
@@ -42,9 +43,10 @@ bool ClockLog::repeats(std::int64_t samples, double took_ns) {
 }
 
 std::optional<double> ClockLog::slowdown(double since_mhz) const {
-  if (since_mhz <= 0 || readings_.empty()) return std::nullopt;
-  const double sm_mhz = median(readings_, &ClockSample::sm_mhz);
-  if (sm_mhz <= 0) return std::nullopt;
+  const double sm_mhz = look_               ? look_->sm_mhz
+                        : readings_.empty() ? 0
+                                            : median(readings_, &ClockSample::sm_mhz);
+  if (since_mhz <= 0 || sm_mhz <= 0) return std::nullopt;
   return std::max(1.0, since_mhz / sm_mhz);
 }
 
@@ -52,11 +54,13 @@ ClockRecord ClockLog::summary() const {
   ClockRecord summary;
   summary.throttle_reasons = throttle_text(reasons_);
   summary.throttled_samples = throttled_samples_;
-  if (readings_.empty()) return summary;
-  summary.sm_mhz = median(readings_, &ClockSample::sm_mhz);
-  summary.memory_mhz = median(readings_, &ClockSample::memory_mhz);
-  summary.power_w = median(readings_, &ClockSample::power_w);
-  summary.temperature_c = median(readings_, &ClockSample::temperature_c);
+  std::vector<ClockSample> readings = readings_;
+  if (look_) readings = {*look_};
+  if (readings.empty()) return summary;
+  summary.sm_mhz = median(readings, &ClockSample::sm_mhz);
+  summary.memory_mhz = median(readings, &ClockSample::memory_mhz);
+  summary.power_w = median(readings, &ClockSample::power_w);
+  summary.temperature_c = median(readings, &ClockSample::temperature_c);
   return summary;
 }
 

@@ -8,9 +8,9 @@
 //   before the warm-up   single calls      10 % and 0.3 us above the limit
 //   its first window     some 20 batches   5 % above the limit
 //
-// A look counts only if the GPU runs at full clocks (clocks/full_clocks.h), or if the limit was
-// raised for the lower clock (TimingBudget::stop_above_mhz). If it loses nothing, the measurement
-// goes on as if there were no looks.
+// If the limit follows the clock (TimingBudget::stop_above_mhz), it is raised to that of the clock
+// now. Otherwise a look counts only if the GPU runs at full clocks (clocks/full_clocks.h). If it
+// loses nothing, the measurement goes on as if there were no looks.
 //
 // What that means for a variant that is not slower than the limit plus the margin: an interval lies
 // above it with a probability of 2.5 % at most, whatever the distribution of the samples, if they

@@ -9,6 +9,10 @@ namespace {
 // ceiling costs a second, but a needless sustained final costs 25 s.
 constexpr double kIntense = 16;
 
+// With fewer operations per byte, memory limits even kernels with wgmma: 990 TFLOP/s and 4.8 TB/s
+// of an H200 (NVIDIA's data sheet) are 206.
+constexpr double kBoundByArithmetic = 200;
+
 // From bursts to steady state, the ratio of the times of two variants of attention changed by 4 %,
 // and for two other variants by 7 % (results/h200/sustained.txt).
 constexpr double kMayGain = 0.07;
@@ -20,16 +24,12 @@ bool depends_on_clocks(const TunedView& problem, DeviceKind device) {
          problem.flops >= kIntense * problem.bytes;
 }
 
-MeasurementRecord at_clock(MeasurementRecord measurement, double sm_mhz) {
-  if (sm_mhz <= 0 || measurement.clocks.sm_mhz <= 0) return measurement;
-  const double factor = measurement.clocks.sm_mhz / sm_mhz;
-  for (double* time :
-       {&measurement.median_ns, &measurement.q1_ns, &measurement.q3_ns, &measurement.min_ns,
-        &measurement.median_low_ns, &measurement.median_high_ns}) {
-    *time *= factor;
-  }
-  measurement.clocks.sm_mhz = sm_mhz;
-  return measurement;
+bool follows_clock(const TunedView& problem, DeviceKind device) {
+  return depends_on_clocks(problem, device) && problem.flops >= kBoundByArithmetic * problem.bytes;
+}
+
+double factor_to_clock(const ClockRecord& clocks, double sm_mhz) {
+  return sm_mhz > 0 && clocks.sm_mhz > 0 ? clocks.sm_mhz / sm_mhz : 1;
 }
 
 double race_limit_ns(double fastest_q3_ns, const TunedView& problem, DeviceKind device) {

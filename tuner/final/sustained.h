@@ -11,12 +11,12 @@
 // racing leaves more variants for the final, and the final runs every variant alone for some time
 // before each of its samples.
 //
-// Kernels with wgmma meet the limit even in bursts. Then a sweep measures its first variant, the
-// default, on a cool GPU at 1,980 MHz, and the variants after it at 1,500 MHz, where each takes a
-// quarter longer. So a sweep compares times at one clock: it takes the times as they would be if
-// they were inversely proportional to the SM clock. That is too much for a kernel that waits for L2
-// or memory, and does not credit a variant for needing less power; both are left to the final. Pure
-// functions.
+// Kernels with wgmma meet the limit even in bursts. A sweep measures the first variant of a
+// problem, the default, on a GPU that may be cool and runs at 1,980 MHz, and the others at 1,500
+// MHz, where each takes a quarter longer. So a sweep compares the times of problems that arithmetic
+// limits at one clock: as they would be if they were inversely proportional to the SM clock. That
+// is too much for a kernel that waits for L2, and does not credit a variant for needing less power;
+// both are left to the final. Pure functions.
 
 #pragma once
 
@@ -28,9 +28,13 @@ namespace mgtune {
 // Whether lower clocks may change which variant of the problem is the fastest. Never in emulation.
 bool depends_on_clocks(const TunedView& problem, DeviceKind device);
 
-// The times of a measurement as they would be if the SM clock had been `sm_mhz`. They do not change
-// if one of the clocks is not known (0).
-MeasurementRecord at_clock(MeasurementRecord measurement, double sm_mhz);
+// Whether the time of the problem is about inversely proportional to the SM clock. Never in
+// emulation.
+bool follows_clock(const TunedView& problem, DeviceKind device);
+
+// By what the times of a measurement at these clocks are to be multiplied, to be as they would be
+// if the SM clock had been `sm_mhz`. 1 if one of the clocks is not known (0).
+double factor_to_clock(const ClockRecord& clocks, double sm_mhz);
 
 // Racing stops a variant whose time is above this. `fastest_q3_ns` is the upper quartile of the
 // fastest measurement so far.

@@ -20,12 +20,12 @@ void Contenders::add(const VariantState& state) {
 }
 
 void Contenders::see_clock(const VariantState& state) {
-  if (!depends_on_clocks(view_, shared_.device.kind)) return;
-  highest_mhz_ = std::max(highest_mhz_, state.measurement->clocks.sm_mhz);
+  if (compared_mhz_ > 0 || !follows_clock(view_, shared_.device.kind)) return;
+  compared_mhz_ = state.measurement->clocks.sm_mhz;
 }
 
 double Contenders::compared_ns(const MeasurementRecord& measurement) const {
-  return at_clock(measurement, highest_mhz_).median_ns;
+  return measurement.median_ns * factor_to_clock(measurement.clocks, compared_mhz_);
 }
 
 const VariantState* Contenders::best() const {
@@ -44,10 +44,22 @@ std::vector<OutcomeRecord> Contenders::records() const {
   std::vector<OutcomeRecord> records;
   records.reserve(all_.size());
   for (const auto& [variant, state] : all_) {
-    OutcomeRecord& record = records.emplace_back(state);
-    record.measurement = at_clock(*state.measurement, highest_mhz_);
+    MeasurementRecord& measurement = *records.emplace_back(state).measurement;
+    const double factor = factor_to_clock(measurement.clocks, compared_mhz_);
+    for (double* time : {&measurement.median_ns, &measurement.q1_ns, &measurement.q3_ns}) {
+      *time *= factor;
+    }
   }
   return records;
+}
+
+std::optional<Pick> Contenders::pick_by_measurements() const {
+  std::optional<Pick> pick = pick_winner(records(), view_.tuned.default_variant);
+  if (!pick) return pick;
+  const MeasurementRecord& measured = *all_.at(pick->winner.variant).measurement;
+  pick->default_median_ns *= measured.median_ns / pick->winner.measurement->median_ns;
+  pick->winner.measurement = measured;
+  return pick;
 }
 
 std::vector<OutcomeRecord> Contenders::finalists() const {
@@ -68,8 +80,7 @@ Status Contenders::begin_pick(Finals finals, bool has_results) {
   final_seconds_ = 0;
   MGTUNE_TRY(final_->begin());
   if (final_->awaits()) {
-    MGTUNE_TRY(
-        record_first_pick(shared_, pick_winner(records(), view_.tuned.default_variant), view_));
+    MGTUNE_TRY(record_first_pick(shared_, pick_by_measurements(), view_));
   }
   return move_on();
 }
@@ -96,7 +107,7 @@ Status Contenders::move_on() {
 Status Contenders::finish(FinalResult result) {
   for (const OutcomeRecord& culprit : result.expelled) MGTUNE_TRY(expel(culprit));
   if (!result.pick.has_value()) {
-    result.pick = pick_winner(records(), view_.tuned.default_variant);
+    result.pick = pick_by_measurements();
   }
   // A pick of an earlier sweep would be among the contenders if it still held.
   if (!result.pick.has_value() && !has_results_) return {};

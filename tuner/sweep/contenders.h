@@ -41,8 +41,8 @@ class Contenders {
   const VariantState* best() const;        // the fastest; nullptr if there are none
   const VariantState* of_default() const;  // nullptr if it did not pass
 
-  // The median with which this measurement is compared with those of other variants: at the highest
-  // SM clock so far, if the problem depends on clocks (final/sustained.h).
+  // The median with which this measurement is compared with those of other variants: at the SM
+  // clock of the first one, if the problem follows the clock (final/sustained.h).
   double compared_ns(const MeasurementRecord& measurement) const;
 
   // The contenders that would take part in a final.
@@ -72,7 +72,9 @@ class Contenders {
   Status move_on();
   Status finish(FinalResult result);
   Status expel(const OutcomeRecord& culprit);
-  std::vector<OutcomeRecord> records() const;  // with the times that are compared
+  std::vector<OutcomeRecord> records() const;  // with the medians and quartiles that are compared
+  // The times of the pick are at the clock at which the winner was measured.
+  std::optional<Pick> pick_by_measurements() const;
   void see_clock(const VariantState& state);
 
   SweepShared& shared_;
@@ -84,7 +86,7 @@ class Contenders {
   std::optional<Final> final_;
   std::chrono::steady_clock::time_point final_began_;
   double final_seconds_ = 0;
-  double highest_mhz_ = 0;  // 0: the problem does not depend on clocks, or they are not known
+  double compared_mhz_ = 0;  // 0: the problem does not follow the clock, or it is not known
   bool has_results_ = false;
 };
 

@@ -354,7 +354,7 @@ Status ProblemSweep::measure_ready() {
     const VariantState* incumbent = contenders_.best();
     if (incumbent != nullptr && !is_default(state)) {
       work.stop_above_ns = race_limit_ns(incumbent->measurement->q3_ns, view_, shared_.device.kind);
-      if (depends_on_clocks(view_, shared_.device.kind)) {
+      if (follows_clock(view_, shared_.device.kind)) {
         work.stop_above_mhz = incumbent->measurement->clocks.sm_mhz;
       }
     }

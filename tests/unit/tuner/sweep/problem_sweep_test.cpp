@@ -51,8 +51,9 @@ TEST_F(ProblemSweepTest, TimesOfAHotGpuAreComparedAtTheClockOfACoolOne) {
   devices_[0].kind = DeviceKind::cuda;  // as far as the loop can tell: its workers are fakes
   devices_[0].arch = "sm_90a";
   options_.method = {"rotating", ""};
+  options_.for_rules = true;  // so there is no final
   problem_ = bind_problem(*catalog_.find_operator("gemm.forward").value(),
-                          {{"m", "512"}, {"n", "512"}, {"k", "512"}, {"T", "bf16"}})
+                          {{"m", "1024"}, {"n", "1024"}, {"k", "1024"}, {"T", "bf16"}})
                  .value();
   const Space space(problem_, devices_[0].limits);
   const std::string cool = variant_text(space.op(), space.ladder().front());
@@ -66,6 +67,10 @@ TEST_F(ProblemSweepTest, TimesOfAHotGpuAreComparedAtTheClockOfACoolOne) {
   EXPECT_EQ(measured[0].variant, cool);
   EXPECT_DOUBLE_EQ(measured.back().stop_above_ns, 1284) << "7 % above the fastest";
   EXPECT_EQ(measured.back().stop_above_mhz, 1500);
+  const std::vector<TunedView> stored = *store_.tuned();
+  ASSERT_EQ(stored.size(), 1U);
+  EXPECT_EQ(stored.front().tuned.median_ns, 1200) << "as measured";
+  EXPECT_DOUBLE_EQ(stored.front().tuned.default_median_ns, 1320) << "at the clock of the pick";
 }
 
 TEST_F(ProblemSweepTest, WhatRulesLeftOfTheSpaceIsRecordedOnce) {

@@ -25,16 +25,16 @@ TEST(Sustained, ThereRacingLeavesMoreVariants) {
   EXPECT_DOUBLE_EQ(race_limit_ns(1000, problem(1000, 16'000), DeviceKind::cpu), 1000);
 }
 
-TEST(Sustained, TimesAreInverselyProportionalToTheClock) {
-  MeasurementRecord measurement;
-  measurement.median_ns = 1200;
-  measurement.q3_ns = 1320;
-  measurement.clocks.sm_mhz = 1500;
-  EXPECT_DOUBLE_EQ(at_clock(measurement, 1800).median_ns, 1000);
-  EXPECT_DOUBLE_EQ(at_clock(measurement, 1800).q3_ns, 1100);
-  EXPECT_EQ(at_clock(measurement, 0), measurement);
-  measurement.clocks.sm_mhz = 0;
-  EXPECT_EQ(at_clock(measurement, 1800), measurement);
+TEST(Sustained, TimesThatFollowTheClockAreInverselyProportionalToIt) {
+  EXPECT_TRUE(follows_clock(problem(1000, 200'000), DeviceKind::cuda));
+  EXPECT_FALSE(follows_clock(problem(1000, 199'000), DeviceKind::cuda)) << "memory limits it";
+  EXPECT_FALSE(follows_clock(problem(1000, 200'000), DeviceKind::cpu));
+  ClockRecord clocks;
+  clocks.sm_mhz = 1500;
+  EXPECT_DOUBLE_EQ(factor_to_clock(clocks, 1800), 1500.0 / 1800);
+  EXPECT_EQ(factor_to_clock(clocks, 0), 1);
+  clocks.sm_mhz = 0;
+  EXPECT_EQ(factor_to_clock(clocks, 1800), 1);
 }
 
 }  // namespace
