@@ -1,5 +1,5 @@
-// The design wgmma of gemm.forward, for GPUs of compute capability 9.0. forward_mma.cu has the
-// formula and the plain version.
+// The designs wgmma and wgmma_swapped of gemm.forward, for GPUs of compute capability 9.0.
+// forward_mma.cu has the formula and the plain version.
 //
 // Algorithm  <mg/wgmma_gemm.cuh>: one warpgroup lets the copy engine bring x and w, and CONSUMERS
 //            others multiply and write. The blocks are persistent: each takes tile after tile.
@@ -28,6 +28,10 @@
 //                        there are fewer tiles than blocks, the blocks read different parts of x
 //                        and w at one time, so L2 gives an SM 44 bytes per clock instead of 60.
 //            Y_STAGES    The stages of 64 columns of y in shared memory.
+//            SWAP        wgmma_swapped: the kernel computes w x^T, so BLOCK_N (BLOCK_M in the
+//                        operator file) has the rows of a tile, and 64 * CONSUMERS * HALVES are
+//                        its columns. m is rarely a multiple of 128, n mostly is.
+//            HALVES      With SWAP: the products of 64 columns that a consumer has side by side.
 //            PDL         The grid is set up while the previous grid ends.
 // Numerics   Products are exact, and sums are fp32. Bias, activation and residual are fp32, and y
 //            is rounded once. The parameters fix the order of all sums.
@@ -39,8 +43,8 @@
 #include "epilogue.cuh"
 
 template <class T, int CONSUMERS, int BLOCK_N, int STAGES, int CLUSTER, int CLUSTER_K,
-          bool STREAM_K, int Y_STAGES, int BLOCK_K, bool RELU, bool GELU, bool SILU, bool BIAS,
-          bool RESIDUAL>
+          bool STREAM_K, int Y_STAGES, int BLOCK_K, bool SWAP, int HALVES, bool RELU, bool GELU,
+          bool SILU, bool BIAS, bool RESIDUAL>
 __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
     gemm_forward_wgmma(const __grid_constant__ mg::TensorMap x,
                        const __grid_constant__ mg::TensorMap w,
@@ -48,7 +52,7 @@ __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
                        const T* residual, float* partial_sums, mg::u32* counters, int m, int n,
                        int k, int group, mg::i64 residual_stride, mg::i64 y_stride) {
   using V = mg::WgmmaGemm<T, CONSUMERS, BLOCK_N, STAGES, CLUSTER, CLUSTER_K, 1, STREAM_K, BLOCK_K,
-                          Y_STAGES>;
+                          Y_STAGES, SWAP, HALVES>;
   const mg::TensorMap* const weights[] = {&w};
   const Epilogue<T, RELU, GELU, SILU, BIAS, RESIDUAL> epilogue{bias, residual, nullptr,
                                                                residual_stride, 0};

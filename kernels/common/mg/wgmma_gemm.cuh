@@ -31,6 +31,12 @@
 // per cluster. With CLUSTER_K > 1 the blocks that share a tile exchange their sums through shared
 // memory, and each writes a part of the columns (<mg/cluster_parts.cuh>).
 //
+// With SWAP (PARTS = 1, CLUSTER_K = 1, no STREAM_K) the instructions compute b a^T. So a tile has
+// COLUMNS rows, any multiple of 16, and 64 * CONSUMERS * HALVES columns of y: each consumer has
+// HALVES instructions side by side. The boxes are {64, COLUMNS} of a, {64, 64 * CONSUMERS * HALVES
+// / CLUSTER} of b and {64, V::kStoredRows} of y. The numbers of rows that a model sees are rarely
+// multiples of 64, and its numbers of columns mostly are.
+//
 // At the end of a tile, epilogue.apply(row, column, is_inside, values) turns the sums
 // values[PARTS][2] of the elements (row, column) and (row, column + 1) into those of y, in
 // values[0]. Elements that are not inside y have no memory, and their results are dropped. The
@@ -40,7 +46,8 @@
 // leaves out what lies past the ends of y. Columns of a tile that do not fill a stage are stored
 // from registers.
 //
-// Traffic    Per slab of 64 columns, L2 reads 64 * CONSUMERS + COLUMNS / CLUSTER rows of 128 bytes
+// Traffic    Without SWAP: per slab of 64 columns, L2 reads 64 * CONSUMERS + COLUMNS / CLUSTER rows
+// of 128 bytes
 //            for a block, and 64 * CONSUMERS + COLUMNS arrive.
 //            At 128 x 256 and the full rate of the tensor cores these are 48 bytes per SM and clock
 //            without a cluster, 32 with one of two blocks. On an H200, tiles of 64 x 64 got 60.
@@ -72,14 +79,19 @@ namespace mg {
 
 // The constants of a variant.
 template <class T_, int CONSUMERS, int COLUMNS, int STAGES, int CLUSTER, int CLUSTER_K, int PARTS,
-          bool STREAM_K, int BLOCK_K, int Y_STAGES>
+          bool STREAM_K, int BLOCK_K, int Y_STAGES, bool SWAP = false, int HALVES = 1>
 struct WgmmaGemm {
   using T = T_;
-  static constexpr int kConsumers = CONSUMERS, kRows = 64 * CONSUMERS;
-  static constexpr int kColumns = COLUMNS, kOwnColumns = COLUMNS / PARTS;  // of b, and of y
+  static constexpr int kConsumers = CONSUMERS;
+  static constexpr int kColumns = COLUMNS;  // of an instruction
+  static constexpr int kHalves = HALVES;    // instructions of a consumer side by side, 64 rows each
+  static constexpr bool kSwap = SWAP;
+  // A tile of y.
+  static constexpr int kRows = SWAP ? COLUMNS : 64 * CONSUMERS;
+  static constexpr int kOwnColumns = SWAP ? 64 * CONSUMERS * HALVES : COLUMNS / PARTS;
   static constexpr int kSlots = STAGES, kParts = PARTS;
   static constexpr int kCluster = CLUSTER, kClusterK = CLUSTER_K, kBlocks = CLUSTER * CLUSTER_K;
-  static constexpr int kWrittenColumns = kOwnColumns / CLUSTER_K;  // by a block
+  static constexpr int kWritten = COLUMNS / PARTS / CLUSTER_K;  // columns of sums, by a block
   static constexpr int kBlockK = BLOCK_K;
   static constexpr bool kStreamK = STREAM_K;
   static constexpr int kYStages = Y_STAGES;
@@ -87,17 +99,27 @@ struct WgmmaGemm {
   static_assert(CONSUMERS >= 1 && CONSUMERS <= 3 && CLUSTER >= 1 && CLUSTER <= 2, "as documented");
   static_assert(kOwnColumns % 16 == 0 && COLUMNS <= 256, "pairs of blocks, one instruction");
   static_assert(CLUSTER_K == 1 || (PARTS == 1 && !STREAM_K), "as documented");
+  static_assert(!SWAP || (PARTS == 1 && CLUSTER_K == 1 && !STREAM_K), "as documented");
+  static_assert(HALVES == 1 || SWAP, "as documented");
 
-  using A = PanelTile<T, kRows, BLOCK_K>;
-  using B = PanelTile<T, kColumns, BLOCK_K>;
-  static constexpr int kSlotBytes = A::kBytes + B::kBytes;
+  // The operands of the instruction: a and b, or with SWAP b and a.
+  using First = PanelTile<T, 64 * CONSUMERS * HALVES, BLOCK_K>;
+  using Second = PanelTile<T, COLUMNS, BLOCK_K>;
+  static constexpr int kSlotBytes = First::kBytes + Second::kBytes;
+  static constexpr int kPanelOfA = SWAP ? Second::kPanelBytes : First::kPanelBytes;
+  static constexpr int kPanelOfB = SWAP ? First::kPanelBytes : Second::kPanelBytes;
+  static constexpr int kOffsetOfA = SWAP ? First::kBytes : 0;
+  static constexpr int kOffsetOfB = SWAP ? 0 : First::kBytes;
   // The boxes of a slab of b. They lie one after the other.
-  static constexpr int kBoxes = PARTS > CLUSTER ? PARTS : CLUSTER, kBoxRows = COLUMNS / kBoxes;
+  static constexpr int kBoxes = PARTS > CLUSTER ? PARTS : CLUSTER;
+  static constexpr int kBoxRows = (SWAP ? First::kRows : COLUMNS) / kBoxes;
   static_assert(kBoxRows % 8 == 0, "whole groups of rows of the swizzle");
 
-  // If a block writes 64 columns or more, a consumer stages its 64 rows of y in Y_STAGES of these.
+  // A consumer stages y in Y_STAGES of these. Without SWAP they have its 64 rows, if a block writes
+  // 64 columns or more; with SWAP its 64 columns, kStoredRows rows of which are one copy.
   using Y = PanelTile<T, 64, 64>;
-  static constexpr int kYBytes = kWrittenColumns < 64 ? 0 : CONSUMERS * Y_STAGES * Y::kBytes;
+  static constexpr int kYBytes = kWritten < 64 && !SWAP ? 0 : CONSUMERS * Y_STAGES * Y::kBytes;
+  static constexpr int kStoredRows = COLUMNS % 64 == 0 ? 64 : COLUMNS % 32 == 0 ? 32 : 16;
   // The sums that other blocks send to a consumer.
   using Exchange = ClusterParts<CLUSTER_K, COLUMNS / 2>;
   static constexpr int kSharedBytes = STAGES * kSlotBytes + kYBytes + CONSUMERS * Exchange::kBytes;
@@ -131,20 +153,21 @@ __device__ __forceinline__ void bring_slabs(GemmUnits<V> units, const TensorMap&
   GemmUnit unit;
   while (units.next(unit)) {
     for (int slab = unit.begin; slab < unit.end; slab += V::kClusterK) {
-      typename V::T* const of_a = slots + ring.slot() * (V::kSlotBytes / 2);
+      typename V::T* const slot = slots + ring.slot() * (V::kSlotBytes / 2);
       ring.wait_until_empty();
       arrive_expecting(ring.full(), V::kSlotBytes);
 #pragma unroll
       for (int panel = 0; panel < V::kBlockK / 64; ++panel) {
         const int column = V::kBlockK * slab + 64 * panel;
-        tensor_load(of_a + panel * (V::A::kPanelBytes / 2), a, ring.full(), column, unit.row);
+        tensor_load(slot + (V::kOffsetOfA + panel * V::kPanelOfA) / 2, a, ring.full(), column,
+                    unit.row);
 #pragma unroll
         for (int box = 0; box < V::kBoxes; ++box) {
           if (V::kCluster > 1 && box % V::kCluster != units.rank()) continue;
           // One matrix b: the boxes are parts of its rows. Two: box i has all rows of matrix i.
           const int row = unit.column + (V::kParts == 1 ? box * V::kBoxRows : 0);
           typename V::T* const of_b =
-              of_a + (V::A::kBytes + panel * V::B::kPanelBytes) / 2 + box * V::kBoxRows * 64;
+              slot + (V::kOffsetOfB + panel * V::kPanelOfB) / 2 + box * V::kBoxRows * 64;
           const TensorMap& map = *b[V::kParts == 1 ? 0 : box];
           if constexpr (V::kCluster > 1) {
             tensor_load_to_blocks(of_b, map, ring.full(), all, column, row);
@@ -186,11 +209,15 @@ class GemmConsumer {
       multiply(units.count(unit));
       if (!units.is_whole(unit) && !add_other_parts(units, unit, memory)) continue;
       if constexpr (V::kClusterK > 1) {
-        V::Exchange::exchange(sums_, inbox_, parts_arrived_, units.share_of_k(), units.rank(),
+        V::Exchange::exchange(sums_[0], inbox_, parts_arrived_, units.share_of_k(), units.rank(),
                               V::kCluster);
-        unit.column += units.share_of_k() * V::kWrittenColumns;
+        unit.column += units.share_of_k() * V::kWritten;
       }
-      write(unit, shape, epilogue);
+      if constexpr (V::kSwap) {
+        write_swapped(unit, shape, epilogue);
+      } else {
+        write(unit, shape, epilogue);
+      }
     }
     // Shared memory must last until the copy engine has read it.
     if (threadIdx.x % 128u == 0) wait_for_stores_read<0>();
@@ -198,16 +225,21 @@ class GemmConsumer {
 
  private:
   __device__ __forceinline__ void multiply(int slabs) {
-    wgmma_fence(sums_);
+#pragma unroll
+    for (int half = 0; half < V::kHalves; ++half) wgmma_fence(sums_[half]);
     for (int slab = 0; slab < slabs; ++slab) {
       reading_.wait_until_full();
-      const T* const a = slots_ + reading_.slot() * (V::kSlotBytes / 2);
-      const T* const b = a + V::A::kBytes / 2;
+      const T* const first = slots_ + reading_.slot() * (V::kSlotBytes / 2);
+      const T* const second = first + V::First::kBytes / 2;
       wgmma_fence();
 #pragma unroll
       for (int step = 0; step < V::kBlockK / 16; ++step) {
-        wgmma<T, V::kColumns>(sums_, k_major<typename V::A>(a, 64 * number_, step),
-                              k_major<typename V::B>(b, 0, step), slab > 0 || step > 0);
+#pragma unroll
+        for (int half = 0; half < V::kHalves; ++half) {
+          const int row = 64 * (V::kHalves * number_ + half);
+          wgmma<T, V::kColumns>(sums_[half], k_major<typename V::First>(first, row, step),
+                                k_major<typename V::Second>(second, 0, step), slab > 0 || step > 0);
+        }
       }
       wgmma_commit();
       reading_.advance();
@@ -216,7 +248,8 @@ class GemmConsumer {
         release();
       }
     }
-    wgmma_wait<0>(sums_);
+#pragma unroll
+    for (int half = 0; half < V::kHalves; ++half) wgmma_wait<0>(sums_[half]);
     release();
   }
 
@@ -248,7 +281,7 @@ class GemmConsumer {
 #pragma unroll
     for (int i = 0; i < V::kColumns / 2; i += 4) {
       __stcg(reinterpret_cast<float4*>(to + 128 * i),
-             float4{sums_[i], sums_[i + 1], sums_[i + 2], sums_[i + 3]});
+             float4{sums_[0][i], sums_[0][i + 1], sums_[0][i + 2], sums_[0][i + 3]});
     }
     sync_group<128>();
     if (thread == 0) {
@@ -270,7 +303,7 @@ class GemmConsumer {
       return true;
     }
 #pragma unroll
-    for (int i = 0; i < V::kColumns / 2; ++i) sums_[i] = 0.0f;
+    for (int i = 0; i < V::kColumns / 2; ++i) sums_[0][i] = 0.0f;
     for (int cluster = first; cluster <= last; ++cluster) add(part(cluster, cluster == first));
     return true;
   }
@@ -279,10 +312,10 @@ class GemmConsumer {
 #pragma unroll
     for (int i = 0; i < V::kColumns / 2; i += 4) {
       const float4 four = __ldcg(reinterpret_cast<const float4*>(part + 128 * i));
-      sums_[i] += four.x;
-      sums_[i + 1] += four.y;
-      sums_[i + 2] += four.z;
-      sums_[i + 3] += four.w;
+      sums_[0][i] += four.x;
+      sums_[0][i + 1] += four.y;
+      sums_[0][i + 2] += four.z;
+      sums_[0][i + 3] += four.w;
       // All loads at once would need too many registers.
       if (i % 64 == 60) asm volatile("" ::: "memory");
     }
@@ -297,15 +330,15 @@ class GemmConsumer {
     const auto finish = [&](int row, int column, int own, float(&values)[V::kParts][2]) {
 #pragma unroll
       for (int part = 0; part < V::kParts; ++part) {
-        values[part][0] = sums_[part * (V::kOwnColumns / 2) + own];
-        values[part][1] = sums_[part * (V::kOwnColumns / 2) + own + 1];
+        values[part][0] = sums_[0][part * (V::kOwnColumns / 2) + own];
+        values[part][1] = sums_[0][part * (V::kOwnColumns / 2) + own + 1];
       }
       const bool is_inside = row < shape.m && column < shape.n;
       epilogue.apply(row, column, is_inside, values);
       return is_inside;
     };
 #pragma unroll
-    for (int chunk = 0; chunk < V::kWrittenColumns / 64; ++chunk) {
+    for (int chunk = 0; chunk < V::kWritten / 64; ++chunk) {
       unsigned char* const stage =
           reinterpret_cast<unsigned char*>(y_stages_) + y_stage_ * V::Y::kBytes;
       y_stage_ = y_stage_ == V::kYStages - 1 ? 0 : y_stage_ + 1;
@@ -334,12 +367,63 @@ class GemmConsumer {
     }
     // The columns after the last whole stage.
 #pragma unroll
-    for (int own = V::kWrittenColumns / 64 * 32; own < V::kWrittenColumns / 2; own += 2) {
+    for (int own = V::kWritten / 64 * 32; own < V::kWritten / 2; own += 2) {
       const int row = first_row + warp_row + lane / 4 + own / 2 % 2 * 8;
       const int column = unit.column + own / 4 * 8 + lane % 4 * 2;
       float values[V::kParts][2];
       if (!finish(row, column, own, values)) continue;
       store<2>(y_.pointer + row * y_.stride + column, from_floats<T>(values[0]));
+    }
+  }
+
+  // With SWAP a consumer has 64 * HALVES columns of y, and a thread has two rows of a column side
+  // by side.
+  template <class Epilogue>
+  __device__ __forceinline__ void write_swapped(const GemmUnit& unit, const GemmShape& shape,
+                                                const Epilogue& epilogue) {
+    const int thread = static_cast<int>(threadIdx.x % 128u), lane = thread % 32;
+    const int warp_column = thread / 32 * 16;
+    constexpr int kStages = (V::kRows + 63) / 64;  // of a half
+#pragma unroll
+    for (int chunk = 0; chunk < V::kHalves * kStages; ++chunk) {
+      const int half = chunk / kStages, first = chunk % kStages * 64;  // the first row of the stage
+      const int first_column = unit.column + 64 * (V::kHalves * number_ + half);
+      unsigned char* const stage =
+          reinterpret_cast<unsigned char*>(y_stages_) + y_stage_ * V::Y::kBytes;
+      y_stage_ = y_stage_ == V::kYStages - 1 ? 0 : y_stage_ + 1;
+      if (thread == 0) wait_for_stores_read<V::kYStages - 1>();
+      sync_group<128>();
+#pragma unroll
+      for (int row = 0; row < 64 && first + row < V::kRows; row += 16) {
+        u32 words[4];
+#pragma unroll
+        for (int i = 0; i < 4;
+             ++i) {  // columns 0 and 8 of the first eight rows, then of the others
+          const int own_row = first + row + i / 2 * 8 + lane % 4 * 2;
+          const int column = first_column + warp_column + lane / 4 + i % 2 * 8;
+          float values[2];
+#pragma unroll
+          for (int j = 0; j < 2; ++j) {
+            const int at = unit.row + own_row + j;
+            float value[1][1] = {{sums_[half][(first + row) / 2 + 2 * i + j]}};
+            epilogue.apply(at, column, at < shape.m && column < shape.n, value);
+            values[j] = value[0][0];
+          }
+          words[i] = pack<T>(values[0], values[1]);
+        }
+        const u32 place =
+            V::Y::offset(row + lane / 16 * 8 + lane % 8, warp_column + lane / 8 % 2 * 8);
+        stmatrix_x4_transposed(stage + place, words);
+      }
+      publish_to_copies();
+      sync_group<128>();
+      if (thread == 0) {
+#pragma unroll
+        for (int row = 0; row < 64 && first + row < V::kRows; row += V::kStoredRows) {
+          tensor_store(y_.map, stage + V::Y::offset(row, 0), first_column, unit.row + first + row);
+        }
+        commit_stores();
+      }
     }
   }
 
@@ -351,7 +435,7 @@ class GemmConsumer {
   int number_, first_block_ = 0, y_stage_ = 0;
   CopyBarrier& parts_arrived_;
   bool* is_last_;
-  float sums_[V::kColumns / 2];
+  float sums_[V::kHalves][V::kColumns / 2];
 };
 
 template <class V, class Epilogue>

@@ -25,6 +25,7 @@ constexpr char kTilesSource[] = R"(
 #include <mg/math.cuh>
 #include <mg/mma.cuh>
 #include <mg/shared.cuh>
+#include <mg/stmatrix.cuh>
 #include <mg/swizzle.cuh>
 #include <mg/types.cuh>
 
@@ -63,6 +64,21 @@ __global__ void fragments(const unsigned short* in, unsigned int* out, int rows)
   }
 }
 
+// 32 rows of 8 elements: four matrices below each other.
+template <bool kTransposed>
+__global__ void stored(const unsigned int* in, unsigned short* out) {
+  unsigned short* const tile = mg::dynamic_shared<unsigned short>();
+  mg::u32 words[4];
+  for (int m = 0; m < 4; ++m) words[m] = in[threadIdx.x * 4 + m];
+  if (kTransposed) {
+    mg::stmatrix_x4_transposed(tile + threadIdx.x * 8, words);
+  } else {
+    mg::stmatrix_x4(tile + threadIdx.x * 8, words);
+  }
+  __syncwarp();
+  for (int i = 0; i < 8; ++i) out[threadIdx.x * 8 + i] = tile[threadIdx.x * 8 + i];
+}
+
 template <class T>
 __global__ void quads(const float* in, float* out) {
   const float x = in[threadIdx.x];
@@ -99,9 +115,15 @@ std::vector<std::string> names() {
   return all;
 }
 
+const std::vector<std::string> kStored = {"stored<false>", "stored<true>"};
+
 class MgTiles : public KernelTextTest<> {
  protected:
-  static void SetUpTestSuite() { build_kernels(kTilesSource, names()); }
+  static void SetUpTestSuite() {
+    std::vector<std::string> all = names();
+    all.insert(all.end(), kStored.begin(), kStored.end());
+    build_kernels(kTilesSource, all);
+  }
 };
 
 TEST_F(MgTiles, SwizzleIsAPermutationThatKeepsBanksApart) {
@@ -160,6 +182,23 @@ TEST_F(MgTiles, FragmentsAreTheirElementsAndZerosBehindTheEnd) {
   }
 }
 
+TEST_F(MgTiles, MatricesAreStoredAsTheyAreOrTransposed) {
+  const HostArray<std::uint32_t> in(kernels->device(), 128);
+  const HostArray<std::uint16_t> out(kernels->device(), 256);
+  for (std::size_t i = 0; i < 128; ++i) in[i] = std::uint32_t(2 * i + ((2 * i + 1) << 16));
+  for (const bool transposed : {false, true}) {
+    LaunchShape shape;
+    shape.shared_bytes = 512;
+    ASSERT_TRUE(kernels->launch(kStored[transposed], shape, in.data(), out.data()).ok());
+    for (std::size_t i = 0; i < 256; ++i) {
+      const std::size_t word = i / 2, m = word % 4, lane = word / 4;
+      const std::size_t row = lane / 4, column = lane % 4 * 2 + i % 2;
+      const std::size_t at = transposed ? column * 8 + row : row * 8 + column;
+      EXPECT_EQ(out[m * 64 + at], i) << transposed;
+    }
+  }
+}
+
 TEST_F(MgTiles, QuadsShareMaximaAndSumsOfWhatWasRounded) {
   for (const DType dtype : {DType::f16, DType::bf16}) {
     const HostArray<float> in(kernels->device(), 32), out(kernels->device(), 96);
@@ -196,6 +235,8 @@ TEST(MgTilesForGpus, CompileWhereTheHardwareHasThem) {
     std::vector<std::string> all = names();
     all.insert(all.end(), {"product<__half, 8>", "product<__half, 16>", "product<__nv_bfloat16, 8>",
                            "product<__nv_bfloat16, 16>"});
+    const bool has_stmatrix = arch[3] == '1' || arch[3] == '9';
+    if (has_stmatrix) all.insert(all.end(), kStored.begin(), kStored.end());
     const Result<Build> build = build_kernel_text(kTilesSource, all, arch);
     EXPECT_TRUE(build.ok()) << arch << ": " << build.status().message();
   }

@@ -129,7 +129,15 @@ const std::vector<std::string> kMoreGemm = {"m=1,n=1024,k=4096,relu=true,bias=tr
                                             "m=40,n=16384,k=8192",
                                             "m=60,n=16384,k=8192",
                                             "m=4,n=3712,k=1088",
-                                            "m=60,n=640,k=4096"};
+                                            "m=60,n=640,k=4096",
+                                            "m=300,n=3584,k=1024",
+                                            "m=300,n=7296,k=1024,silu=true",
+                                            "m=1343,n=1024,k=1024",
+                                            "m=2000,n=1024,k=1024",
+                                            "m=3000,n=1024,k=1024,bias=true",
+                                            "m=4500,n=640,k=1024",
+                                            "m=5000,n=512,k=1024,residual=true",
+                                            "m=5000,n=640,k=1024"};
 const std::vector<std::string> kMoreGateUp = {
     "m=1,n=1024,k=4096,gate=true", "m=20,n=4096,k=4096,up=true", "m=64,n=1024,k=4096",
     "m=30,n=1024,k=256,gate=true", "m=30,n=1024,k=4096",         "m=300,n=1024,k=256,up=true",

@@ -41,6 +41,24 @@ TEST(GemmWgmma, EqualsTheReference) {
   });
 }
 
+std::string swapped(int consumers, int halves, int rows, int stages, const std::string& more) {
+  return "wgmma_swapped CONSUMERS=" + std::to_string(consumers) +
+         " HALVES=" + std::to_string(halves) + " BLOCK_M=" + std::to_string(rows) +
+         " STAGES=" + std::to_string(stages) + " CLUSTER=1 GROUP=1 " + more;
+}
+
+// Tails of tiles in every direction, gaps between rows, an odd number of groups of rows.
+TEST(GemmWgmmaSwapped, EqualsTheReference) {
+  const std::string silu = ",silu=true,bias=true,residual=true,T=bf16";
+  wgmma_check("gemm").expect_right({
+      {swapped(1, 1, 80, 8, "Y_STAGES=1 PDL=true"),
+       {"m=165,n=72,k=200,x_stride=208,w_stride=216,residual_stride=80,y_stride=88" + silu}},
+      {swapped(2, 1, 112, 6, "Y_STAGES=1 PDL=false"), {"m=220,n=264,k=136,gelu=true,T=f16"}},
+      {swapped(2, 2, 144, 4, "Y_STAGES=1 PDL=true"), {"m=270,n=760,k=328" + silu}},
+      {swapped(3, 1, 192, 4, "Y_STAGES=1 PDL=false"), {"m=370,n=568,k=72,relu=true,T=f16"}},
+  });
+}
+
 TEST(GateUpWgmma, EqualsTheReference) {
   wgmma_check("gate_up").expect_right({
       {one_block(1, 64, 128, 7, "STREAM_K=false PDL=true"),
