@@ -46,9 +46,8 @@
 // leaves out what lies past the ends of y. Columns of a tile that do not fill a stage are stored
 // from registers.
 //
-// Traffic    Without SWAP: per slab of 64 columns, L2 reads 64 * CONSUMERS + COLUMNS / CLUSTER rows
-// of 128 bytes
-//            for a block, and 64 * CONSUMERS + COLUMNS arrive.
+// Traffic    Per slab of 64 columns, without SWAP: L2 reads 64 * CONSUMERS + COLUMNS / CLUSTER rows
+//            of 128 bytes for a block, and 64 * CONSUMERS + COLUMNS arrive.
 //            At 128 x 256 and the full rate of the tensor cores these are 48 bytes per SM and clock
 //            without a cluster, 32 with one of two blocks. On an H200, tiles of 64 x 64 got 60.
 // Numerics   Products are exact, sums are fp32. Within 16 columns the device decides the order of
@@ -321,6 +320,16 @@ class GemmConsumer {
     }
   }
 
+  // The next of the stages, once the copy engine has read it. All threads of the consumer call it.
+  __device__ __forceinline__ unsigned char* next_stage() {
+    unsigned char* const stage =
+        reinterpret_cast<unsigned char*>(y_stages_) + y_stage_ * V::Y::kBytes;
+    y_stage_ = y_stage_ == V::kYStages - 1 ? 0 : y_stage_ + 1;
+    if (threadIdx.x % 128u == 0) wait_for_stores_read<V::kYStages - 1>();
+    sync_group<128>();
+    return stage;
+  }
+
   // The stages take turns: one is written while the copy engine reads others.
   template <class Epilogue>
   __device__ __forceinline__ void write(const GemmUnit& unit, const GemmShape& shape,
@@ -339,11 +348,7 @@ class GemmConsumer {
     };
 #pragma unroll
     for (int chunk = 0; chunk < V::kWritten / 64; ++chunk) {
-      unsigned char* const stage =
-          reinterpret_cast<unsigned char*>(y_stages_) + y_stage_ * V::Y::kBytes;
-      y_stage_ = y_stage_ == V::kYStages - 1 ? 0 : y_stage_ + 1;
-      if (thread == 0) wait_for_stores_read<V::kYStages - 1>();
-      sync_group<128>();
+      unsigned char* const stage = next_stage();
 #pragma unroll
       for (int two = 0; two < 4; ++two) {  // blocks of eight columns
         u32 words[4];
@@ -388,11 +393,7 @@ class GemmConsumer {
     for (int chunk = 0; chunk < V::kHalves * kStages; ++chunk) {
       const int half = chunk / kStages, first = chunk % kStages * 64;  // the first row of the stage
       const int first_column = unit.column + 64 * (V::kHalves * number_ + half);
-      unsigned char* const stage =
-          reinterpret_cast<unsigned char*>(y_stages_) + y_stage_ * V::Y::kBytes;
-      y_stage_ = y_stage_ == V::kYStages - 1 ? 0 : y_stage_ + 1;
-      if (thread == 0) wait_for_stores_read<V::kYStages - 1>();
-      sync_group<128>();
+      unsigned char* const stage = next_stage();
 #pragma unroll
       for (int row = 0; row < 64 && first + row < V::kRows; row += 16) {
         u32 words[4];

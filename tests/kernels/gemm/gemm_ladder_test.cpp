@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -67,6 +68,26 @@ TEST(GemmLadder, ServesEveryProduct) {
       }
     }
   }
+}
+
+// wgmma_swapped repeats the estimate of wgmma, because a design has no access to the `let` of
+// another.
+TEST(GemmLadder, BothDesignsHaveTheSameEstimateOfWgmma) {
+  const auto lets_of = [](const char* design) {
+    std::map<std::string, std::string> lets;
+    for (const Design& each : product("gemm.forward").designs) {
+      if (each.name != design) continue;
+      for (const Let& let : each.lets) lets[let.name] = let.value.text();
+    }
+    return lets;
+  };
+  const auto wgmma = lets_of("wgmma"), swapped = lets_of("wgmma_swapped");
+  for (const char* name :
+       {"slabs", "rows_256", "rows_128", "rows_64", "time_of_pairs", "time_of_two", "time_of_one",
+        "tiles_of_64", "sharers_of_64", "time_of_shares", "time_of_two_parts"}) {
+    EXPECT_EQ(swapped.at(name), wgmma.at(name)) << name;
+  }
+  EXPECT_EQ(swapped.at("time_of_wgmma"), wgmma.at("best_time"));
 }
 
 TEST(GemmLadder, LetsTwoBlocksShareTheKOfFewTiles) {
