@@ -27,16 +27,23 @@ std::size_t place_of_smallest(std::span<const double> values) {
 DispatchTable::DispatchTable(const Operator& op, std::size_t variants,
                              std::vector<DispatchRow> rows, std::unique_ptr<const PlanRules> rules,
                              std::vector<std::vector<std::size_t>> ranked,
-                             std::vector<std::size_t> ladder_places)
+                             std::vector<LadderPlace> ladder)
     : variants_(variants),
       rows_(std::move(rows)),
       rules_(std::move(rules)),
-      ranked_(std::move(ranked)) {
-  for (std::size_t variant = 0; variant < variants; ++variant) {
-    const std::size_t place = ladder_places.empty() ? variant : ladder_places[variant];
-    last_[variant] = kLadder + static_cast<double>(place);
+      ranked_(std::move(ranked)),
+      ladder_(std::move(ladder)) {
+  for (std::size_t place = ladder_.size(); place < variants; ++place) {
+    ladder_.push_back({place, place});
   }
-  first_of_ladder_ = place_of_smallest(std::span(last_).first(variants));
+  for (std::size_t variant = 0; variant < variants; ++variant) {
+    const LadderPlace& here = ladder_[variant];
+    last_[variant] = kLadder + static_cast<double>(here.place);
+    is_estimated_[variant] = std::ranges::count(ladder_, here.group, &LadderPlace::group) > 1;
+    needs_estimates_ = needs_estimates_ || is_estimated_[variant];
+  }
+  const std::size_t first = place_of_smallest(std::span(last_).first(variants));
+  if (!is_estimated_[first]) first_of_ladder_ = first;
   if (rows_.size() > kMaxRows) rows_.erase(rows_.begin() + kMaxRows, rows_.end());
   for (std::size_t row = 0; row < rows_.size(); ++row) {
     farther_[row] = std::exp2(rows_[row].distance);
@@ -101,11 +108,12 @@ std::span<const std::size_t> DispatchTable::ranking_of(std::span<const std::int6
   return ranked_[rules_->find(slots)];
 }
 
-std::size_t DispatchTable::find(std::span<const std::int64_t> slots) const {
+std::optional<std::size_t> DispatchTable::find(std::span<const std::int64_t> slots) const {
   const std::uint32_t near = near_rows(slots);
   if (near != 0) return rows_[nearest_of(near, slots)].variant;
   const std::span<const std::size_t> ranking = ranking_of(slots);
-  return ranking.empty() ? first_of_ladder_ : ranking.front();
+  if (!ranking.empty()) return ranking.front();
+  return first_of_ladder_;
 }
 
 std::size_t DispatchTable::nearest_of(std::uint32_t rows,
@@ -123,9 +131,26 @@ std::size_t DispatchTable::nearest_of(std::uint32_t rows,
   return nearest;
 }
 
-void DispatchTable::measure_rest(std::span<const std::int64_t> slots, std::size_t first,
-                                 Distances& distances) const {
+double DispatchTable::ladder_distance(std::size_t variant, const Estimates& estimates) const {
+  const LadderPlace& here = ladder_[variant];
+  std::size_t before = 0;  // variants of the group
+  for (std::size_t other = 0; other < variants_; ++other) {
+    if (ladder_[other].group != here.group) continue;
+    const bool is_equal = estimates[other] == estimates[variant];
+    before +=
+        estimates[other] < estimates[variant] || (is_equal && ladder_[other].place < here.place);
+  }
+  return kLadder + static_cast<double>(here.group + before);
+}
+
+void DispatchTable::measure(std::span<const std::int64_t> slots, const Estimates& estimates,
+                            Distances& distances) const {
   distances = last_;
+  if (needs_estimates_) {
+    for (std::size_t variant = 0; variant < variants_; ++variant) {
+      if (is_estimated_[variant]) distances[variant] = ladder_distance(variant, estimates);
+    }
+  }
   double rank = kRanked;
   for (const std::size_t variant : ranking_of(slots)) distances[variant] = rank++;
   for (std::uint32_t near = near_rows(slots); near != 0; near &= near - 1) {
@@ -133,7 +158,6 @@ void DispatchTable::measure_rest(std::span<const std::int64_t> slots, std::size_
     double& distance = distances[rows_[row].variant];
     distance = std::min(distance, ratio(row, slots));
   }
-  distances[first] = kInfinity;
 }
 
 std::size_t DispatchTable::pop_nearest(Distances& distances) const {

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,32 +30,45 @@ struct DispatchRow {
   double expected_ns = 0;  // for a launch with exactly these dims
 };
 
+// Where a variant stands in the default ladder.
+struct LadderPlace {
+  std::size_t place;
+  std::size_t group;  // the place of the first variant of its group (ladder_groups())
+};
+
 class DispatchTable {
  public:
   using Distances = std::array<double, kMaxPlanVariants>;
+  using Estimates = std::array<std::int64_t, kMaxPlanVariants>;
 
   static constexpr std::size_t kMaxRows = 16;  // a look-up compares all of them
 
   // At most kMaxPlanVariants variants. Only the first kMaxRows rows are used. `rules` may be null;
-  // `ranked` has the loaded variants of each of its leaves, best first. `ladder_places` has a
-  // number for each variant. Variants that neither a row nor the rules choose are tried in
-  // ascending order of these numbers; if `ladder_places` is empty, in the order of their indices.
+  // `ranked` has the loaded variants of each of its leaves, best first. Variants that neither a row
+  // nor the rules choose are the ladder: they are tried in ascending order of their places, but
+  // those of one group in ascending order of the estimates that the caller passes.
   DispatchTable(const Operator& op, std::size_t variants, std::vector<DispatchRow> rows,
                 std::unique_ptr<const PlanRules> rules = nullptr,
                 std::vector<std::vector<std::size_t>> ranked = {},
-                std::vector<std::size_t> ladder_places = {});
+                std::vector<LadderPlace> ladder = {});
 
   // The variant to try first for a launch with the dims in `slots`. This is the look-up of nearly
-  // every launch. Allocates nothing and takes no lock.
-  std::size_t find(std::span<const std::int64_t> slots) const;
+  // every launch. nullopt: only estimates say which variant of the ladder is the first. Allocates
+  // nothing and takes no lock.
+  std::optional<std::size_t> find(std::span<const std::int64_t> slots) const;
+
+  // Whether some variants of the ladder are ordered by estimates, and which of them.
+  bool needs_estimates() const { return needs_estimates_; }
+  bool needs_estimate(std::size_t variant) const { return is_estimated_[variant]; }
 
   // Computes a distance for every variant. If a variant refuses the launch, the one with the next
-  // larger distance is tried. The distance of `first` is infinite. Allocates nothing.
-  void measure_rest(std::span<const std::int64_t> slots, std::size_t first,
-                    Distances& distances) const;
+  // larger distance is tried. `estimates` has a number for each variant; it is read if
+  // needs_estimates(). Allocates nothing.
+  void measure(std::span<const std::int64_t> slots, const Estimates& estimates,
+               Distances& distances) const;
 
   // Returns the variant with the smallest distance, and makes this distance infinite. So, for n
-  // variants, n - 1 calls after measure_rest() return every variant except `first` once.
+  // variants, n calls after measure() return every variant once.
   std::size_t pop_nearest(Distances& distances) const;
 
   // The row that gives the variant its distance; null if no row of the variant is near enough.
@@ -76,6 +90,8 @@ class DispatchTable {
   double ratio(std::size_t row, std::span<const std::int64_t> slots) const;
   // The row with the smallest ratio. `rows` has at least one bit set.
   std::size_t nearest_of(std::uint32_t rows, std::span<const std::int64_t> slots) const;
+  // The distance of a variant that neither a row nor the rules choose, and that is_estimated_.
+  double ladder_distance(std::size_t variant, const Estimates& estimates) const;
   std::span<const std::size_t> ranking_of(std::span<const std::int64_t> slots) const;
 
   // What a look-up reads of one dim of all rows. Each row is near enough between two borders.
@@ -95,10 +111,13 @@ class DispatchTable {
   std::vector<DispatchRow> rows_;
   std::unique_ptr<const PlanRules> rules_;
   std::vector<std::vector<std::size_t>> ranked_;
-  Distances last_{};  // of each variant if nothing chooses it
-  std::size_t first_of_ladder_ = 0;
-  std::vector<DimOfRows> dims_;             // the dims that count
-  std::array<double, kMaxRows> farther_{};  // 2 to the power of each row's distance
+  std::vector<LadderPlace> ladder_;  // of each variant
+  bool needs_estimates_ = false;
+  std::array<bool, kMaxPlanVariants> is_estimated_{};  // shares its group with another variant
+  Distances last_{};  // of each variant if nothing chooses it, without estimates
+  std::optional<std::size_t> first_of_ladder_;  // nullopt: its group has others
+  std::vector<DimOfRows> dims_;                 // the dims that count
+  std::array<double, kMaxRows> farther_{};      // 2 to the power of each row's distance
 };
 
 }  // namespace mgtune

@@ -68,19 +68,33 @@ struct Plan::State {
     return {};
   }
 
-  // Calls visit(number) for each variant in the order in which they are tried for the shape, until
-  // it returns true or fails. False: it never did.
+  // Calls visit(number) for each variant once, in the order in which they are tried for the shape,
+  // until it returns true or fails. False: it never did.
   template <typename Visit>
   Result<bool> visit_in_order(const Shape& shape, const Visit& visit) const {
-    const std::size_t first = table.find(shape.slots);
-    MGTUNE_ASSIGN(bool is_done, visit(first));
-    if (is_done) return true;
-    DispatchTable::Distances distances;
-    table.measure_rest(shape.slots, first, distances);
-    for (std::size_t i = 1; i < variants.size() && !is_done; ++i) {
-      MGTUNE_ASSIGN(is_done, visit(table.pop_nearest(distances)));
+    const std::optional<std::size_t> first = table.find(shape.slots);
+    if (first) {
+      MGTUNE_ASSIGN(const bool is_done, visit(*first));
+      if (is_done) return true;
     }
-    return is_done;
+    DispatchTable::Estimates estimates;
+    if (table.needs_estimates()) estimate(shape, estimates);
+    DispatchTable::Distances distances;
+    table.measure(shape.slots, estimates, distances);
+    for (std::size_t i = 0; i < variants.size(); ++i) {
+      const std::size_t variant = table.pop_nearest(distances);
+      if (variant == first) continue;
+      MGTUNE_ASSIGN(const bool is_done, visit(variant));
+      if (is_done) return true;
+    }
+    return false;
+  }
+
+  void estimate(const Shape& shape, DispatchTable::Estimates& estimates) const {
+    const auto here = std::span(shape.dims).first(dims.size());
+    for (std::size_t variant = 0; variant < variants.size(); ++variant) {
+      if (table.needs_estimate(variant)) estimates[variant] = variants[variant]->estimate(here);
+    }
   }
 
   // Why the variant with this number is tried for the shape.
@@ -143,8 +157,7 @@ Result<std::unique_ptr<Plan>> Plan::make(SharedModules& modules, Builder& builde
   }
   workspace.bytes = workspace.zeroed_bytes + rest_bytes;
   DispatchTable table(*binding.op, loaded.variants.size(), std::move(loaded.rows),
-                      std::move(loaded.rules), std::move(loaded.ranked),
-                      std::move(loaded.ladder_places));
+                      std::move(loaded.rules), std::move(loaded.ranked), std::move(loaded.ladder));
   return std::unique_ptr<Plan>(new Plan(std::unique_ptr<State>(
       new State{modules.device(), binding, std::move(dims), std::move(loaded.variants),
                 std::move(table), std::move(loaded.left_out), workspace, only.has_value()})));

@@ -6,7 +6,9 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "selection/admission.h"
 #include "selection/default_variants.h"
@@ -82,8 +84,9 @@ class PlanLoader {
     std::vector<Wanted> wanted;
     for (bool complete = false; !complete;) {
       wanted = choose();
-      complete =
-          std::all_of(wanted.begin(), wanted.end(), [&](const Wanted& one) { return obtain(one); });
+      complete = std::all_of(wanted.begin(), wanted.end(),
+                             [&](const Wanted& one) { return obtain(one); }) &&
+                 !find_refusals();
     }
     if (wanted.empty()) return nothing_serves();
     PlanVariants result;
@@ -92,8 +95,13 @@ class PlanLoader {
     add_rows(result);
     rank_leaves(result);
     for (const auto& variant : result.variants) {
-      const auto place = std::ranges::find(ladder_, variant->variant()) - ladder_.begin();
-      result.ladder_places.push_back(static_cast<std::size_t>(place));
+      const auto found = std::ranges::find(ladder_, variant->variant()) - ladder_.begin();
+      const auto place = static_cast<std::size_t>(found);
+      // All others come after the ladder, in the order in which they were chosen.
+      const std::size_t past = ladder_.size() + result.ladder.size();
+      const bool is_rung = place < ladder_.size();
+      result.ladder.push_back(is_rung ? LadderPlace{place, groups_[place]}
+                                      : LadderPlace{past, past});
     }
     for (auto& [variant, failure] : failed_)
       result.left_out.push_back(variant + ": " + failure.message());
@@ -147,14 +155,9 @@ class PlanLoader {
       if (!is_usable(*request_.only) || !may_run(*request_.only)) return {};
       return {{*request_.only, true}};
     }
-    std::vector<Variant> usable;
-    std::ranges::copy_if(ladder_, std::back_inserter(usable),
-                         [this](const Variant& variant) { return is_usable(variant); });
     std::vector<Wanted> ladder;
-    for (const Problem& point : points_) {
-      for (Variant& variant : default_variants(point, usable, info_.limits)) {
-        add(ladder, {std::move(variant), true});
-      }
+    for (std::size_t point = 0; point < points_.size(); ++point) {
+      for (Variant& variant : of_ladder(point)) add(ladder, {std::move(variant), true});
     }
     std::vector<Wanted> wanted;
     for (Variant& variant : of_picks()) add(wanted, {std::move(variant), false});
@@ -165,6 +168,50 @@ class PlanLoader {
       if (is_known || wanted.size() < kMaxPlanVariants) add(wanted, std::move(one));
     }
     return wanted;
+  }
+
+  // The variants that the point wants from the ladder. If only refusals are left, they are wanted:
+  // a launch then says why they refuse.
+  std::vector<Variant> of_ladder(std::size_t point) const {
+    std::vector<Variant> usable, rest;
+    for (const Variant& variant : ladder_) {
+      if (!is_usable(variant)) continue;
+      usable.push_back(variant);
+      if (!refusals_.contains({point, text(variant)})) rest.push_back(variant);
+    }
+    std::vector<Variant> wanted = default_variants(points_[point], rest, info_.limits);
+    if (!wanted.empty()) return wanted;
+    return default_variants(points_[point], usable, info_.limits);
+  }
+
+  // Finds out whether the loaded variants serve the points that want them from the ladder. Before a
+  // variant was loaded, constraints that read build.* counted as true. If one of them is false,
+  // the point gets the next variant of the ladder. False: nothing new was found.
+  bool find_refusals() {
+    if (request_.only) return false;
+    bool found = false;
+    for (std::size_t point = 0; point < points_.size(); ++point) {
+      for (const Variant& variant : of_ladder(point)) {
+        const auto loaded = loaded_.find(text(variant));
+        if (loaded == loaded_.end() || !may_serve(points_[point], variant, info_.limits) ||
+            serves(*loaded->second, points_[point])) {
+          continue;
+        }
+        found = refusals_.emplace(point, loaded->first).second || found;
+      }
+    }
+    return found;
+  }
+
+  // Whether a launch with the dims of the problem is served.
+  bool serves(const LoadedVariant& variant, const Problem& problem) const {
+    std::vector<std::int64_t> dims;
+    for (const Dim& dim : op_.dims) {
+      if (dim.kind != DimKind::fixed) dims.push_back(problem.slots[std::size_t(dim.slot)]);
+    }
+    LaunchArguments arguments;
+    arguments.dims = dims;
+    return variant.serves(arguments);
   }
 
   static void add(std::vector<Wanted>& to, Wanted wanted) {
@@ -313,12 +360,15 @@ class PlanLoader {
   const DeviceInfo& info_;
   const GpuRecord here_;
   const std::vector<Variant> ladder_ = default_ladder(request_.binding, info_.limits);
+  const std::vector<std::size_t> groups_ = ladder_groups(op_, ladder_);
   std::vector<const TunedEntry*> picks_;
   std::unique_ptr<const PlanRules> rules_;
   std::vector<std::optional<Variant>> of_rules_;  // what the patterns of the rules are here
   std::vector<Problem> points_;
   std::map<std::string, std::unique_ptr<LoadedVariant>> loaded_;  // by variant text
   std::map<std::string, Status> failed_;                          // likewise
+  // The points, and the variants of the ladder that turned out not to serve them.
+  std::set<std::pair<std::size_t, std::string>> refusals_;
 };
 
 }  // namespace

@@ -23,7 +23,7 @@ struct PlanVariants {
   std::vector<DispatchRow> rows;                         // the problems that count most first
   std::unique_ptr<const PlanRules> rules;                // null: there are none
   std::vector<std::vector<std::size_t>> ranked;          // of each leaf of the rules: variants
-  std::vector<std::size_t> ladder_places;                // of each variant, see DispatchTable
+  std::vector<LadderPlace> ladder;                       // of each variant
   std::vector<std::string> left_out;                     // a sentence for each that failed
 };
 

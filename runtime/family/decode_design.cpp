@@ -140,6 +140,15 @@ Status decode_lets(const JsonCursor& lets, Design& design, NameTable& names) {
   return {};
 }
 
+Status decode_estimate(const JsonCursor& cursor, Design& design) {
+  MGTUNE_TRY(read_expression(cursor, "estimate",
+                             {design.scope, ValueType::integer, Known::before_launch},
+                             design.estimate));
+  if (!design.estimate || !needs_build(*design.estimate, slots_that_need_build(design))) return {};
+  return cursor.at("estimate")
+      .error("it needs build.*, but the ladder is ordered before anything is built");
+}
+
 Status decode_alignments(const JsonCursor& align, const Operator& op, Design& design) {
   MGTUNE_ASSIGN(const std::vector<JsonCursor> members, align.members());
   for (const JsonCursor& member : members) {
@@ -353,10 +362,10 @@ Design decode_design(const JsonCursor& cursor, const Operator& op, NameTable nam
   Design design;
   design.name = cursor.key();
   const std::size_t before = mistakes.count();
-  mistakes.add(
-      cursor.expect_keys({"source", "params", "launches"},
-                         {"arch", "requires", "constraints", "let", "defines", "options", "align",
-                          "constants", "workspace", "defaults", "units", "order_dependent"}));
+  mistakes.add(cursor.expect_keys(
+      {"source", "params", "launches"},
+      {"arch", "requires", "constraints", "let", "defines", "options", "align", "constants",
+       "workspace", "defaults", "units", "order_dependent", "estimate"}));
   if (mistakes.count() > before) return design;
   if (!is_identifier(design.name)) {
     mistakes.add(cursor.error(fmt::format("the name '{}' is not a C identifier", design.name)));
@@ -372,6 +381,7 @@ Design decode_design(const JsonCursor& cursor, const Operator& op, NameTable nam
   collect_expressions(cursor, "constraints",
                       {design.scope, ValueType::boolean, Known::before_launch}, design.constraints,
                       mistakes);
+  mistakes.add(decode_estimate(cursor, design));
   if (const auto align = cursor.find("align")) {
     mistakes.add(decode_alignments(*align, op, design));
   }

@@ -247,6 +247,9 @@ struct Design {
   std::vector<Expression> requirements;  // of the device
   std::vector<Expression> constraints;
   std::vector<Let> lets;
+  // The expected time of the variant at a problem, in a unit that all designs of the operator
+  // share. It orders the ladder and bounds searches; it needs no build.*. Absent: unknown.
+  std::optional<Expression> estimate;
   std::vector<Define> defines;
   std::vector<CompileOption> options;
   std::vector<Constant> constants;

@@ -173,6 +173,21 @@ bool serves(const Operator& op, const Variant& variant, const Slots& slots) {
   });
 }
 
+std::vector<bool> slots_that_need_build(const Design& design) {
+  std::vector<bool> found(design.scope.size(), false);
+  found[kSlotBuildBlocksPerSm] = found[kSlotBuildMaxClusters] = true;
+  for (const Let& let : design.lets) {
+    if (needs_build(let.value, found)) found[static_cast<std::size_t>(let.slot)] = true;
+  }
+  return found;
+}
+
+bool needs_build(const Expression& expression, const std::vector<bool>& slots_that_need_build) {
+  return std::ranges::any_of(expression.slots(), [&](int slot) {
+    return slots_that_need_build[static_cast<std::size_t>(slot)];
+  });
+}
+
 Result<std::vector<std::string>> kernel_names(const Operator& op, const Variant& variant,
                                               const Slots& slots) {
   const Design& design = design_of(op, variant);

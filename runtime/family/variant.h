@@ -77,6 +77,11 @@ struct MacroDefinition {
   bool operator==(const MacroDefinition&) const = default;
 };
 
+// Which slots of the design's scope depend on build.*, directly or through lets; and whether an
+// expression reads one of them.
+std::vector<bool> slots_that_need_build(const Design& design);
+bool needs_build(const Expression& expression, const std::vector<bool>& slots_that_need_build);
+
 // The design's macros as the compiler gets them, in the file's order: an integer in decimal, a
 // boolean as 1 or 0, a dtype as the C++ type ("__nv_bfloat16"), another identifier as it is.
 Result<std::vector<MacroDefinition>> macro_definitions(const Operator& op, const Variant& variant,

@@ -40,6 +40,20 @@ Status LaunchProgram::begin(std::span<const std::int64_t> dims, LaunchFrame& fra
   return {};
 }
 
+std::int64_t LaunchProgram::estimate(std::span<const std::int64_t> dims, LaunchFrame& frame) const {
+  constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::max();
+  if (!estimate_) return kUnknown;
+  std::copy(loaded_.begin(), loaded_.end(), frame.slots.begin());
+  if (!dims_.resolve(dims, frame.slots).ok()) return kUnknown;
+  for (const Let* let : estimate_lets_) {
+    const Result<std::int64_t> value = let->value.evaluate(frame.slots);
+    if (!value.ok()) return kUnknown;
+    frame.slots[std::size_t(let->slot)] = *value;
+  }
+  std::int64_t estimate = 0;
+  return estimate_->evaluate(frame, estimate).ok() ? estimate : kUnknown;
+}
+
 bool LaunchProgram::admits(std::span<void* const> tensors, LaunchFrame& frame,
                            Status* reason) const {
   const auto refuse = [&](const auto& message) {

@@ -53,11 +53,28 @@ Result<LaunchProgram> LaunchProgram::compile(const Operator& op, const Variant& 
   for (const Let& let : design.lets) {
     if (let.value.stage() == Stage::launch) program.lets_.push_back(&let);
   }
+  MGTUNE_TRY(program.compile_estimate());
   MGTUNE_TRY(program.compile_tensors());
   MGTUNE_TRY(program.compile_constants(constants));
   MGTUNE_TRY(program.compile_buffers());
   for (std::size_t i = 0; i < design.launches.size(); ++i) MGTUNE_TRY(program.compile_kernel(i));
   return program;
+}
+
+Status LaunchProgram::compile_estimate() {
+  if (!design_->estimate) return {};
+  MGTUNE_ASSIGN(estimate_, LaunchValue::fold(*design_->estimate, loaded_));
+  std::vector<bool> is_needed(loaded_.size(), false);
+  const auto need = [&](std::span<const int> slots) {
+    for (const int slot : slots) is_needed[std::size_t(slot)] = true;
+  };
+  need(estimate_->slots());
+  for (auto let = lets_.rbegin(); let != lets_.rend(); ++let) {
+    if (!is_needed[std::size_t((*let)->slot)]) continue;
+    need((*let)->value.slots());
+    estimate_lets_.insert(estimate_lets_.begin(), *let);
+  }
+  return {};
 }
 
 Status LaunchProgram::compile_tensors() {

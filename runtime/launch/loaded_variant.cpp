@@ -286,6 +286,11 @@ Status LoadedVariant::refusal(const LaunchArguments& arguments) const {
   return state_->prepare_all(arguments, frame, launch).status();
 }
 
+std::int64_t LoadedVariant::estimate(std::span<const std::int64_t> dims) const {
+  LaunchFrame frame;
+  return state_->program.estimate(dims, frame);
+}
+
 Result<LoadedVariant::WorkspaceSize> LoadedVariant::workspace_size(
     std::span<const std::int64_t> dims) const {
   LaunchFrame frame;

@@ -19,18 +19,6 @@ std::optional<Slots> provisional_slots(const Problem& problem, const Variant& va
   return std::move(slots).value();
 }
 
-// Which of the design's slots depend on build.*, directly or through lets.
-std::vector<bool> build_dependent_slots(const Design& design) {
-  std::vector<bool> dependent(design.scope.size(), false);
-  dependent[kSlotBuildBlocksPerSm] = dependent[kSlotBuildMaxClusters] = true;
-  for (const Let& let : design.lets) {
-    for (const int slot : let.value.slots()) {
-      if (dependent[std::size_t(slot)]) dependent[std::size_t(let.slot)] = true;
-    }
-  }
-  return dependent;
-}
-
 }  // namespace
 
 bool may_serve(const Problem& problem, const Variant& variant, const DeviceLimits& device) {
@@ -42,20 +30,15 @@ std::optional<Slots> serving_slots(const Problem& problem, const Variant& varian
   std::optional<Slots> slots = provisional_slots(problem, variant, device);
   if (!slots) return std::nullopt;
   const Design& design = problem.op->designs[std::size_t(variant.design)];
-  const std::vector<bool> dependent = build_dependent_slots(design);
-  const auto needs_build = [&](const Expression& expression) {
-    const std::span<const int> read = expression.slots();
-    return std::any_of(read.begin(), read.end(),
-                       [&](int slot) { return dependent[std::size_t(slot)]; });
-  };
+  const std::vector<bool> later = slots_that_need_build(design);
   for (const Let& let : design.lets) {
     if (let.value.stage() == Stage::compile) continue;
     const Result<std::int64_t> value = let.value.evaluate(*slots);
-    if (!value.ok() && !needs_build(let.value)) return std::nullopt;
+    if (!value.ok() && !needs_build(let.value, later)) return std::nullopt;
     (*slots)[std::size_t(let.slot)] = value.ok() ? *value : 0;
   }
   for (const Expression& constraint : design.constraints) {
-    if (constraint.stage() == Stage::compile || needs_build(constraint)) continue;
+    if (constraint.stage() == Stage::compile || needs_build(constraint, later)) continue;
     const Result<std::int64_t> holds = constraint.evaluate(*slots);
     if (!holds.ok() || *holds == 0) return std::nullopt;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "selection/admission.h"
@@ -20,7 +21,47 @@ Problem with_odd_strides(Problem problem) {
   return problem;
 }
 
+bool has_estimate(const Operator& op, const Variant& variant) {
+  return op.designs[std::size_t(variant.design)].estimate.has_value();
+}
+
 }  // namespace
+
+std::vector<std::size_t> ladder_groups(const Operator& op, std::span<const Variant> ladder) {
+  std::vector<std::size_t> groups;
+  for (std::size_t place = 0; place < ladder.size(); ++place) {
+    const bool goes_on =
+        place > 0 && has_estimate(op, ladder[place]) && has_estimate(op, ladder[place - 1]);
+    groups.push_back(goes_on ? groups.back() : place);
+  }
+  return groups;
+}
+
+std::vector<LadderVariant> ladder_at(const Problem& problem, std::span<const Variant> ladder,
+                                     const DeviceLimits& device) {
+  const Operator& op = *problem.op;
+  const std::vector<std::size_t> groups = ladder_groups(op, ladder);
+  std::vector<LadderVariant> found;
+  std::size_t begin = 0;  // of the group in `found`
+  for (std::size_t place = 0; place < ladder.size(); ++place) {
+    if (groups[place] == place) begin = found.size();
+    const Variant& variant = ladder[place];
+    const std::optional<Slots> slots = serving_slots(problem, variant, device);
+    if (!slots) continue;
+    LadderVariant here{variant, kNoEstimate};
+    if (has_estimate(op, variant)) {
+      const auto estimate = op.designs[std::size_t(variant.design)].estimate->evaluate(*slots);
+      if (estimate.ok()) here.estimate = *estimate;
+    }
+    const auto group = found.begin() + static_cast<std::ptrdiff_t>(begin);
+    const auto after = std::upper_bound(group, found.end(), here.estimate,
+                                        [](std::int64_t estimate, const LadderVariant& other) {
+                                          return estimate < other.estimate;
+                                        });
+    found.insert(after, std::move(here));
+  }
+  return found;
+}
 
 std::vector<Variant> default_variants(const Problem& problem, std::span<const Variant> ladder,
                                       const DeviceLimits& device) {
@@ -32,8 +73,7 @@ std::vector<Variant> default_variants(const Problem& problem, std::span<const Va
   // also takes any pointer.
   const auto add_first = [&](const Problem& point, bool only_any_pointer) {
     bool is_served = only_any_pointer;
-    for (const Variant& variant : ladder) {
-      if (!may_serve(point, variant, device)) continue;
+    for (const auto& [variant, estimate] : ladder_at(point, ladder, device)) {
       if (!std::exchange(is_served, true)) add(variant);
       if (!accepts_any_pointer(point, variant, device)) continue;
       add(variant);

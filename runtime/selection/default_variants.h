@@ -2,6 +2,8 @@
 
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -11,11 +13,29 @@
 
 namespace mgtune {
 
-// Up to three variants of `ladder` (default_ladder(), or a part of it): the first one that serves
-// the problem as it is; the first one that serves it for any pointers that a caller may pass; and
-// the first one that also serves odd strides, for any pointers. The last one runs if all others
-// refuse. Each variant is in the result once. There are fewer if none serves one of the three
-// cases.
+struct LadderVariant {
+  Variant variant;
+  // Design::estimate at the problem. kNoEstimate if the design has none, or if it cannot be
+  // computed.
+  std::int64_t estimate;
+};
+inline constexpr std::int64_t kNoEstimate = std::numeric_limits<std::int64_t>::max();
+
+// The variants of `ladder` (default_ladder(), or a part of it) that may serve the problem, in the
+// order in which they are tried there. Where the ladder has several designs with an estimate one
+// after the other, their variants are in ascending order of the estimates. All others keep their
+// places.
+std::vector<LadderVariant> ladder_at(const Problem& problem, std::span<const Variant> ladder,
+                                     const DeviceLimits& device);
+
+// For each variant of `ladder`, the place of the first one of the group that estimates order. A
+// variant whose design has no estimate is a group of its own.
+std::vector<std::size_t> ladder_groups(const Operator& op, std::span<const Variant> ladder);
+
+// Up to three variants of `ladder`: the first one of ladder_at() that serves the problem as it is;
+// the first one that serves it for any pointers that a caller may pass; and the first one that also
+// serves odd strides, for any pointers. The last one runs if all others refuse. Each variant is in
+// the result once. There are fewer if none serves one of the three cases.
 std::vector<Variant> default_variants(const Problem& problem, std::span<const Variant> ladder,
                                       const DeviceLimits& device);
 

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "selection/admission.h"
+#include "selection/default_variants.h"
 
 namespace mgtune {
 namespace {
@@ -128,8 +129,11 @@ std::vector<SelectedVariant> select_variants(const Problem& problem, const Devic
                           describe(*rules));
     }
   }
-  for (const Variant& variant : default_ladder(problem.binding(), device.limits)) {
-    candidates.consider(variant, SelectionStep::default_ladder, of_ladder);
+  const std::vector<Variant> ladder = default_ladder(problem.binding(), device.limits);
+  for (const auto& [variant, estimate] : ladder_at(problem, ladder, device.limits)) {
+    const std::string estimated =
+        estimate == kNoEstimate ? "" : fmt::format(", with an estimate of {}", estimate);
+    candidates.consider(variant, SelectionStep::default_ladder, of_ladder + estimated);
   }
   return candidates.take();
 }

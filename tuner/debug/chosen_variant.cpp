@@ -53,9 +53,8 @@ Result<ChosenVariant> choose_variant_to_run(const Problem& problem, const Device
     if (report.status().code() != StatusCode::unsupported) return report.status();
   }
   const Space space(problem, device.limits);
-  for (const Variant& variant : default_ladder(problem.binding(), device.limits)) {
-    if (space.admits(variant)) return ChosenVariant{variant, "the first default"};
-  }
+  const std::vector<Variant> ladder = space.ladder();
+  if (!ladder.empty()) return ChosenVariant{ladder.front(), "the first default"};
   return unsupported("no default of " + op.full_name() + " serves " + problem.text() + " on " +
                      device.name + ": name a variant with --variant");
 }

@@ -12,6 +12,7 @@
 #include "fit/measurements.h"
 #include "fit/unit_pattern.h"
 #include "selection/admission.h"
+#include "selection/default_variants.h"
 #include "selection/failed_variants.h"
 #include "selection/gpu_similarity.h"
 
@@ -203,8 +204,8 @@ class FitDataReader {
     std::vector<std::size_t> wanted(data_.problems.size(), kNone);  // the variant whose time counts
     for (std::size_t p = 0; p < data_.problems.size(); ++p) {
       const Problem& problem = data_.problems[p];
-      for (const Variant& variant : default_ladder(problem.binding(), limits_)) {
-        if (!may_serve(problem, variant, limits_)) continue;
+      const std::vector<Variant> ladder = default_ladder(problem.binding(), limits_);
+      for (const auto& [variant, estimate] : ladder_at(problem, ladder, limits_)) {
         const auto known = std::ranges::find(measurements_.variants, variant);
         if (known == measurements_.variants.end()) break;
         wanted[p] = static_cast<std::size_t>(known - measurements_.variants.begin());

@@ -1,7 +1,11 @@
 #include "space/space.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
+
+#include "selection/default_variants.h"
 
 namespace mgtune {
 namespace {
@@ -34,6 +38,10 @@ SlotLevels slot_levels(const Design& design, Stage known) {
   }
   return levels;
 }
+
+// A search does not visit variants whose estimate is higher than this, times that of the first
+// rung.
+constexpr double kMostOfBest = 1.25;
 
 }  // namespace
 
@@ -71,7 +79,16 @@ Space::Space(const Binding& binding, const DeviceLimits& device)
 
 Space::Space(const Problem& problem, const DeviceLimits& device,
              std::shared_ptr<const Narrowing> narrowing)
-    : Space(*problem.op, problem.slots, device, Stage::launch, std::move(narrowing)) {}
+    : Space(*problem.op, problem.slots, device, Stage::launch, std::move(narrowing)) {
+  std::int64_t best = kNoEstimate;
+  std::vector<Variant> ladder;
+  for (auto& [variant, estimate] : ladder_at(problem, defaults_, device)) {
+    best = std::min(best, estimate);
+    ladder.push_back(std::move(variant));
+  }
+  defaults_ = std::move(ladder);
+  if (best != kNoEstimate) bound_estimates(best);
+}
 
 Space::Space(const Operator& op, const Slots& slots, const DeviceLimits& device, Stage known,
              std::shared_ptr<const Narrowing> narrowing)
@@ -115,13 +132,26 @@ Space::DesignSpace Space::arrange(const Design& design, const Slots& slots, Stag
   return space;
 }
 
-const Space::Step* Space::first_failure(const Level& level, Slots& slots) {
+void Space::bound_estimates(std::int64_t best) {
+  for (DesignSpace& space : designs_) {
+    const std::optional<Expression>& estimate = space.design->estimate;
+    if (!estimate) continue;
+    const std::size_t level = level_of(*estimate, slot_levels(*space.design, Stage::launch));
+    const auto most = static_cast<std::int64_t>(kMostOfBest * static_cast<double>(best));
+    space.levels[level].steps.push_back(
+        {&*estimate, -1, false, fmt::format("an estimate above {} times {}", kMostOfBest, best),
+         true, most});
+  }
+}
+
+const Space::Step* Space::first_failure(const Level& level, Slots& slots, Bound bound) {
   for (const Step& step : level.steps) {
+    if (step.is_estimate && bound == Bound::ignored) continue;
     const Result<std::int64_t> value = step.expression->evaluate(slots);
     if (!value.ok()) return &step;
     if (step.let_slot >= 0) {
       slots[static_cast<std::size_t>(step.let_slot)] = *value;
-    } else if (*value == 0) {
+    } else if (step.is_estimate ? *value > step.most : *value == 0) {
       return &step;
     }
   }
@@ -198,7 +228,11 @@ std::uint64_t Space::index(const Variant& variant) const {
   return index;
 }
 
-bool Space::admits(const Variant& variant) const {
+bool Space::admits(const Variant& variant) const { return fulfils(variant, Bound::counts); }
+
+bool Space::serves(const Variant& variant) const { return fulfils(variant, Bound::ignored); }
+
+bool Space::fulfils(const Variant& variant, Bound bound) const {
   const DesignSpace& space = designs_[static_cast<std::size_t>(variant.design)];
   Slots slots = space.slots;
   for (std::size_t level = 0; level < space.levels.size(); ++level) {
@@ -206,7 +240,7 @@ bool Space::admits(const Variant& variant) const {
       const Parameter& parameter = space.design->params[level - 1];
       slots[static_cast<std::size_t>(parameter.slot)] = variant.values[level - 1];
     }
-    if (first_failure(space.levels[level], slots) != nullptr) return false;
+    if (first_failure(space.levels[level], slots, bound) != nullptr) return false;
   }
   return true;
 }

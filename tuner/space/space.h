@@ -5,7 +5,9 @@
 // size()), and every function here visits points in the order of the indices. A constraint is
 // tested as soon as the parameters that it reads, directly or through lets, are bound, so most of a
 // product is never visited. If the space is made from a Problem, constraints that name dynamic dims
-// are tested too. Constraints that read build.* are tested when a build is loaded.
+// are tested too, and a variant whose estimate (Design::estimate) is more than 1.25 times that of
+// the first rung of the ladder is left out. Constraints that read build.* are tested when a build
+// is loaded.
 //
 // The operator must outlive the space. Immutable: const methods may run concurrently.
 
@@ -67,6 +69,8 @@ class Space final : public VariantSet {
   Variant point(std::uint64_t index) const override;
   std::uint64_t index(const Variant& variant) const override;
   bool admits(const Variant& variant) const override;
+  // The same, but an estimate above the bound does not count.
+  bool serves(const Variant& variant) const;
   std::optional<std::uint64_t> next_admissible(std::uint64_t index,
                                                WalkLimit& limit) const override;
   bool for_each_of(std::size_t design, const Visit& visit, WalkLimit& limit) const override;
@@ -74,7 +78,7 @@ class Space final : public VariantSet {
   // through the list.
   bool wander_through(std::size_t design, RandomStream& random, const Visit& visit,
                       WalkLimit& limit) const override;
-  std::vector<Variant> ladder() const override;  // of the designs' defaults
+  std::vector<Variant> ladder() const override;  // in the order in which a program tries it
 
   // One entry per design. Enumerates until `max_nodes` points and prefixes of points were visited.
   // If a design does not need all of its equal share, the rest goes to the designs after it.
@@ -89,6 +93,8 @@ class Space final : public VariantSet {
     int let_slot = -1;  // where the value goes; -1: a condition, which must be true
     bool requirement = false;
     std::string text;
+    bool is_estimate = false;
+    std::int64_t most = 0;  // of an estimate: a higher one excludes the point
   };
   struct Level {
     std::vector<Step> steps;
@@ -105,7 +111,11 @@ class Space final : public VariantSet {
         std::shared_ptr<const Narrowing> narrowing);
   static DesignSpace arrange(const Design& design, const Slots& slots, Stage known,
                              const std::vector<Narrowing::Condition>& conditions);
-  static const Step* first_failure(const Level& level, Slots& slots);
+  // Leaves out variants whose estimate is much higher than `best`.
+  void bound_estimates(std::int64_t best);
+  enum class Bound : std::uint8_t { counts, ignored };  // of estimates
+  static const Step* first_failure(const Level& level, Slots& slots, Bound bound = Bound::counts);
+  bool fulfils(const Variant& variant, Bound bound) const;
   static bool descend(const DesignSpace& space, Walk& walk, std::size_t level);
   DesignStatistics statistics_of(std::size_t design, std::uint64_t& nodes_left) const;
 

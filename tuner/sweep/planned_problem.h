@@ -35,7 +35,7 @@ struct PlannedProblem {
   double weight = 1;
 
   // Whether the variant may run here, even if the sweep does not visit it.
-  bool admits(const Variant& variant) const { return whole_space().admits(variant); }
+  bool admits(const Variant& variant) const { return whole_space().serves(variant); }
   const VariantSet& visited() const {
     return part.has_value() ? static_cast<const VariantSet&>(*part) : space;
   }

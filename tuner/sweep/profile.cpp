@@ -17,7 +17,7 @@ namespace {
 Result<ProfiledVariant> named_variant(const Problem& problem, const DeviceInfo& device,
                                       const std::string& name) {
   MGTUNE_ASSIGN(const Variant variant, parse_variant(*problem.op, name));
-  if (Space(problem, device.limits).admits(variant)) return ProfiledVariant{variant, "named"};
+  if (Space(problem, device.limits).serves(variant)) return ProfiledVariant{variant, "named"};
   return invalid_argument("'" + name + "' does not serve " + problem.op->full_name() + " " +
                           problem.text() + " on " + device.name +
                           ": a constraint of its design forbids it");

@@ -63,7 +63,7 @@ class OperatorCheck {
       const Space space(problem, device_->info().limits);
       cases.emplace_back(problem, std::vector<Variant>());
       for (const Variant& variant : variants) {
-        if (!space.admits(variant)) continue;
+        if (!space.serves(variant)) continue;
         cases.back().second.push_back(variant);
         const auto names = kernel_names(op_, variant, slots(problem, variant)).value();
         kernels[static_cast<std::size_t>(variant.design)].insert(names.begin(), names.end());
@@ -107,7 +107,7 @@ class OperatorCheck {
         SCOPED_TRACE(words + ": " + text);
         const auto problem = bind_problem(op_, parse_assignments(words).value());
         ASSERT_TRUE(problem.ok()) << problem.status().message();
-        ASSERT_TRUE(Space(*problem, device_->info().limits).admits(*variant));
+        ASSERT_TRUE(Space(*problem, device_->info().limits).serves(*variant));
         const auto request =
             variant_build_request(op_, *variant, slots(*problem, *variant), device_->info().arch);
         ASSERT_TRUE(request.ok()) << request.status().message();

@@ -3,6 +3,7 @@
 
 #include "dispatch/dispatch_table.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -56,12 +57,12 @@ TEST_F(DispatchTableTest, FindsTheRowThatSelectionWouldTake) {
       const double distance = up_to(4) == 0 ? 0.5 : 0;
       rows.push_back({std::size_t(up_to(kVariants)), distance, at(up_to(40), up_to(300)), ""});
     }
-    const DispatchTable table(op_, kVariants, rows, nullptr, {}, {3, 1, 0, 2});
+    const DispatchTable table(op_, kVariants, rows, nullptr, {}, {{3, 3}, {1, 1}, {0, 0}, {2, 2}});
     for (int launch = 0; launch < 400; ++launch) {
       const Slots slots = at(up_to(60), up_to(450));
       const DispatchRow* wanted = nearest(rows, slots);
       (wanted == nullptr ? far : near)++;
-      const std::size_t found = table.find(slots);
+      const std::size_t found = table.find(slots).value();
       if (wanted == nullptr) {
         EXPECT_EQ(found, 2U) << "the first of the ladder";
         EXPECT_EQ(table.nearest_row(found, slots), nullptr);
@@ -93,17 +94,45 @@ TEST_F(DispatchTableTest, TheSmallestAndTheLargestDimsAreServed) {
   EXPECT_EQ(table.find(at(1, kLargest / 2)), 0U);
 }
 
-TEST_F(DispatchTableTest, TheRestComesOnceEachTheNearerFirst) {
+TEST_F(DispatchTableTest, AllComeOnceTheNearerFirst) {
   const DispatchTable table(op_, kVariants,
                             {{2, 0, at(8, 120), ""}, {3, 0, at(8, 100), ""}, {1, 0, at(99, 1), ""}},
-                            nullptr, {}, {1, 0, 2, 3});
+                            nullptr, {}, {{1, 1}, {0, 0}, {2, 2}, {3, 3}});
   const Slots slots = at(8, 101);
   ASSERT_EQ(table.find(slots), 3U);
   DispatchTable::Distances distances;
-  table.measure_rest(slots, 3, distances);
+  EXPECT_FALSE(table.needs_estimates());
+  table.measure(slots, {}, distances);
+  EXPECT_EQ(table.pop_nearest(distances), 3U);
   EXPECT_EQ(table.pop_nearest(distances), 2U);
   EXPECT_EQ(table.pop_nearest(distances), 1U) << "by its place in the ladder";
   EXPECT_EQ(table.pop_nearest(distances), 0U);
+}
+
+TEST_F(DispatchTableTest, EstimatesOrderTheVariantsOfAGroup) {
+  // The second to fourth place of the ladder are a group; variant 2 is tuned.
+  const DispatchTable table(op_, kVariants, {{2, 0, at(8, 120), ""}}, nullptr, {},
+                            {{1, 1}, {0, 0}, {2, 1}, {3, 1}});
+  EXPECT_TRUE(table.needs_estimates());
+  EXPECT_TRUE(table.needs_estimate(0));
+  EXPECT_FALSE(table.needs_estimate(1));
+  const auto order = [&](const Slots& slots, const DispatchTable::Estimates& estimates) {
+    DispatchTable::Distances distances;
+    table.measure(slots, estimates, distances);
+    std::vector<std::size_t> popped;
+    while (popped.size() < kVariants) popped.push_back(table.pop_nearest(distances));
+    return popped;
+  };
+  using testing::ElementsAre;
+  EXPECT_THAT(order(at(99, 1), {7, 0, 5, 6}), ElementsAre(1, 2, 3, 0));
+  EXPECT_THAT(order(at(99, 1), {5, 0, 5, 5}), ElementsAre(1, 0, 2, 3)) << "by their places";
+  EXPECT_THAT(order(at(8, 120), {7, 0, 9, 6}), ElementsAre(2, 1, 3, 0)) << "tuned";
+  EXPECT_EQ(table.find(at(99, 1)), 1U) << "it comes before the group";
+}
+
+TEST_F(DispatchTableTest, FindsNoneIfEstimatesDecideTheFirst) {
+  const DispatchTable table(op_, kVariants, {}, nullptr, {}, {{1, 0}, {0, 0}, {2, 2}, {3, 3}});
+  EXPECT_EQ(table.find(at(8, 100)), std::nullopt);
 }
 
 }  // namespace

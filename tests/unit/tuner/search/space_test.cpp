@@ -1,5 +1,6 @@
 #include "space/space.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,7 +13,9 @@
 #include "space/sampler.h"
 #include "tests/helpers/all_variants.h"
 #include "tests/helpers/operators/golden_operators.h"
+#include "tests/helpers/operators/toy_operators.h"
 #include "tests/helpers/plain_space_counts.h"
+#include "tests/helpers/replaced.h"
 
 namespace mgtune {
 namespace {
@@ -267,6 +270,34 @@ TEST(SamplerTest, AnEmptySpaceGivesNothing) {
   const Space space(bound_problem(op, kPrefill), kT4);
   EXPECT_EQ(count_variants(space), 0U);
   EXPECT_EQ(Sampler(space, 1).next(), std::nullopt);
+}
+
+// The ladder begins with the least estimate, and estimates above 1.25 times it are left out.
+TEST(SpaceTest, EstimatesOrderTheLadderAndBoundTheSpace) {
+  const Operator op = decode_toy(
+      "toy.norm",
+      replaced(kToyNorm, "\"align\"", R"j("let": {"waves": "ceil_div(rows, THREADS * 132)"},
+    "estimate": "waves * THREADS",
+    "align")j"));
+  const auto texts = [&](const char* rows) {
+    const Problem problem = bound_problem(op, {{"rows", rows}, {"hidden", "64"}, {"T", "f32"}});
+    const Space space(problem, kH200);
+    std::vector<std::string> found;
+    for (const Variant& variant : space.ladder()) found.push_back(variant_text(op, variant));
+    found.emplace_back("space");
+    for (const Variant& variant : all_variants(space)) found.push_back(variant_text(op, variant));
+    return found;
+  };
+  using testing::ElementsAre;
+  EXPECT_THAT(texts("8"), ElementsAre("row THREADS=32 VEC=1", "space", "row THREADS=32 VEC=1",
+                                      "row THREADS=32 VEC=2", "row THREADS=32 VEC=4"));
+  // 32: 192, 64: 192, 128: 256, 256: 256, so all but those of 32 and 64 threads are left out.
+  EXPECT_THAT(texts("25000"),
+              ElementsAre("row THREADS=64 VEC=2", "row THREADS=32 VEC=1", "space",
+                          "row THREADS=32 VEC=1", "row THREADS=32 VEC=2", "row THREADS=32 VEC=4",
+                          "row THREADS=64 VEC=1", "row THREADS=64 VEC=2", "row THREADS=64 VEC=4"));
+  const Space any_rows(*bind_static(op, {{"hidden", "64"}, {"T", "f32"}}), kH200);
+  EXPECT_EQ(any_rows.ladder().size(), 3U) << "without rows there is no estimate";
 }
 
 }  // namespace
