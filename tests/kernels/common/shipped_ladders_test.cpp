@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
 #include <string>
 
 #include "family/catalog.h"
@@ -14,13 +13,7 @@ namespace {
 
 constexpr std::size_t kMostRungsOfADesign = 8;  // kernels/README.md
 
-// Two ladders are longer. The dims of a product are known only at a launch, so no expression can
-// choose its tile, and each tile needs a rung of its own. By the operator's own estimate of times,
-// eight rungs cost 3 % of gemm.forward in the mean.
-const std::map<std::string, std::size_t> kLongLadders = {{"gemm.forward wgmma", 21},
-                                                         {"swiglu.gate_up wgmma", 9}};
-
-TEST(ShippedLadders, HaveAtMostEightRungsADesignButForProducts) {
+TEST(ShippedLadders, HaveAtMostEightRungsADesign) {
   Catalog catalog(FileSystem::real());
   std::size_t designs = 0;
   for (const std::string& family : Catalog::shipped_families()) {
@@ -29,11 +22,6 @@ TEST(ShippedLadders, HaveAtMostEightRungsADesignButForProducts) {
     for (const Operator* op : *operators) {
       for (const Design& design : op->designs) {
         ++designs;
-        const auto is_long = kLongLadders.find(op->full_name() + " " + design.name);
-        if (is_long != kLongLadders.end()) {
-          EXPECT_EQ(design.defaults.size(), is_long->second) << "change the list above";
-          continue;
-        }
         EXPECT_LE(design.defaults.size(), kMostRungsOfADesign)
             << op->full_name() << ": /designs/" << design.name << "/defaults";
       }

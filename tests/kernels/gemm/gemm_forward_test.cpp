@@ -104,40 +104,17 @@ TEST(GemmForwardLadder, ChoosesByTheNumberOfRowsAndTiles) {
   EXPECT_EQ(design("m=8192,n=4096,k=4096,T=bf16", kT4), "plain");
 }
 
-// Tiles that fill the waves of an H200 best. Every size has a tile, also where one tile is too wide
-// for y, and where few tiles share k.
-TEST(GemmForwardLadder, ChoosesTilesThatFillTheWaves) {
-  using testing::AllOf;
-  using testing::HasSubstr;
+// Every size has a tile, also where one tile is too wide for y. gemm_ladder_test has more.
+TEST(GemmForwardLadder, HasTilesForEverySize) {
+  using testing::AnyOf;
   using testing::StartsWith;
   const auto design = [](const char* words) { return gemm_check().first_of_ladder(words, kH200); };
-  // Common products that tiles of 64 rows fill better.
-  EXPECT_THAT(design("m=256,n=4096,k=4096,T=bf16"), StartsWith("wgmma "));
-  EXPECT_THAT(design("m=128,n=8192,k=4096,T=bf16"), StartsWith("wgmma "));
-  // Faster than wgmma in results/h200/gemm.md.
-  EXPECT_THAT(design("m=5000,n=1024,k=5120,T=bf16"),
-              StartsWith("wgmma_swapped CONSUMERS=2 HALVES=1 BLOCK_M=160 "));
-  EXPECT_THAT(design("m=5000,n=640,k=5120,T=bf16"),
-              StartsWith("wgmma_swapped CONSUMERS=2 HALVES=1 BLOCK_M=208 "));
-  EXPECT_THAT(design("m=266,n=7296,k=10496,T=bf16"),
-              StartsWith("wgmma_swapped CONSUMERS=2 HALVES=1 BLOCK_M=144 "));
-  // Slower in results/h200/gemm.swapped.variants.json.
-  EXPECT_THAT(design("m=5000,n=7168,k=5120,T=bf16"), StartsWith("wgmma "));
-  EXPECT_THAT(design("m=512,n=512,k=3584,T=bf16"),
-              AllOf(HasSubstr("CONSUMERS=1 BLOCK_N=64 "), HasSubstr("CLUSTER_K=2")));
-  EXPECT_THAT(design("m=512,n=1024,k=8192,T=bf16"),
-              AllOf(HasSubstr("CONSUMERS=2 BLOCK_N=64 "), HasSubstr("CLUSTER_K=2")));
-  EXPECT_THAT(design("m=512,n=3584,k=18944,T=bf16"), HasSubstr("CONSUMERS=2 BLOCK_N=112 "));
-  EXPECT_THAT(design("m=512,n=28672,k=8192,T=bf16"), HasSubstr("CONSUMERS=2 BLOCK_N=176 "));
-  EXPECT_THAT(design("m=8192,n=4096,k=14336,T=bf16"), HasSubstr("CONSUMERS=2 BLOCK_N=256 "));
-  EXPECT_THAT(design("m=128,n=1024,k=8192,T=bf16"),
-              AllOf(HasSubstr("CONSUMERS=1 BLOCK_N=32 "), HasSubstr("CLUSTER_K=2")));
   for (const char* m : {"65", "128", "129", "192", "193", "300", "3000", "100000"}) {
     for (const char* n : {"24", "40", "72", "520", "5120", "13824"}) {
       for (const char* k : {"8", "504", "520", "5120", "100000"}) {
         const std::string words = std::string("m=") + m + ",n=" + n + ",k=" + k + ",T=bf16";
-        EXPECT_THAT(design(words.c_str()),
-                    testing::AnyOf(StartsWith("wgmma "), StartsWith("wgmma_swapped ")))
+        EXPECT_THAT(design(words.c_str()), AnyOf(StartsWith("wgmma "), StartsWith("wgmma_swapped "),
+                                                 StartsWith("wgmma_split_k ")))
             << words;
       }
     }

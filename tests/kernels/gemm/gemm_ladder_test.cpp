@@ -1,6 +1,6 @@
-// The ladders of the design wgmma of gemm.forward and swiglu.gate_up: by the estimate of the
-// operator file, every product has a rung, and those that were measured on an H200 get the rung
-// that was the fastest, or within the scatter of it. results/h200/gemm.md has the times.
+// The ladders of gemm.forward and swiglu.gate_up on Hopper: every product has a rung with wgmma,
+// and by the estimates of the operator files products get the kind of tile that was the fastest on
+// an H200, or within the scatter of it. results/h200/gemm.md has the times.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -8,12 +8,12 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 
 #include "family/catalog.h"
 #include "selection/admission.h"
+#include "selection/default_variants.h"
 #include "system/file_system.h"
 #include "tests/helpers/gpu_limits.h"
 
@@ -30,13 +30,10 @@ Problem product_problem(const std::string& name, std::int64_t m, std::int64_t n,
   return *bind_problem(product(name), parse_assignments(words).value());
 }
 
-// The first rung of wgmma that serves the problem, or "none".
-std::string first_tile(const Problem& problem, const DeviceLimits& gpu) {
-  for (const Variant& rung : default_ladder(problem.binding(), gpu)) {
-    const std::string text = variant_text(*problem.op, rung);
-    if (text.starts_with("wgmma ") && may_serve(problem, rung, gpu)) return text;
-  }
-  return "none";
+// The rung that an untuned problem runs, or "none".
+std::string first_rung(const Problem& problem, const DeviceLimits& gpu) {
+  const auto ladder = ladder_at(problem, default_ladder(problem.binding(), gpu), gpu);
+  return ladder.empty() ? "none" : variant_text(*problem.op, ladder.front().variant);
 }
 
 // Whether all constraints hold if so many clusters are resident at once.
@@ -61,8 +58,10 @@ TEST(GemmLadder, ServesEveryProduct) {
       for (const std::int64_t m : {1, 64, 65, 130, 192, 193, 512, 1000, 3000, 8192, 40000}) {
         for (const std::int64_t n : {8, 16, 24, 40, 64, 72, 104, 136, 520, 1024, 5120, 28672}) {
           for (const std::int64_t k : {8, 504, 512, 1016, 1024, 3584, 13824, 28672}) {
-            EXPECT_NE(first_tile(product_problem(name, m, n, k), gpu), "none")
-                << name << " m=" << m << " n=" << n << " k=" << k << ", " << gpu.sm_count;
+            const std::string first = first_rung(product_problem(name, m, n, k), gpu);
+            EXPECT_TRUE(first.starts_with("wgmma") || (m == 1 && first.starts_with("stream ")))
+                << first << " " << name << " m=" << m << " n=" << n << " k=" << k << ", "
+                << gpu.sm_count;
           }
         }
       }
@@ -70,60 +69,37 @@ TEST(GemmLadder, ServesEveryProduct) {
   }
 }
 
-// wgmma_swapped repeats the estimate of wgmma, because a design has no access to the `let` of
-// another.
-TEST(GemmLadder, BothDesignsHaveTheSameEstimateOfWgmma) {
-  const auto lets_of = [](const char* design) {
-    std::map<std::string, std::string> lets;
-    for (const Design& each : product("gemm.forward").designs) {
-      if (each.name != design) continue;
-      for (const Let& let : each.lets) lets[let.name] = let.value.text();
-    }
-    return lets;
+TEST(GemmLadder, LetsBlocksShareTheKOfFewTiles) {
+  const auto first = [](std::int64_t m, std::int64_t n, std::int64_t k) {
+    return first_rung(product_problem("gemm.forward", m, n, k), kH200);
   };
-  const auto wgmma = lets_of("wgmma"), swapped = lets_of("wgmma_swapped");
-  for (const char* name :
-       {"slabs", "rows_256", "rows_128", "rows_64", "time_of_pairs", "time_of_two", "time_of_one",
-        "tiles_of_64", "sharers_of_64", "time_of_shares", "time_of_two_parts"}) {
-    EXPECT_EQ(swapped.at(name), wgmma.at(name)) << name;
+  for (const std::int64_t m : {128, 200, 256}) {
+    EXPECT_THAT(first(m, 640, 5120), testing::StartsWith("wgmma_split_k ")) << m;
   }
-  EXPECT_EQ(swapped.at("time_of_wgmma"), wgmma.at("best_time"));
+  EXPECT_THAT(first(512, 512, 3584), testing::StartsWith("wgmma_split_k "));
+  EXPECT_THAT(first(48, 576, 3264), testing::AllOf(testing::HasSubstr("BLOCK_N=32 "),
+                                                   testing::HasSubstr("CLUSTER_K=4 ")));
+  EXPECT_THAT(first(8192, 4096, 4096), testing::StartsWith("wgmma CONSUMERS=2 BLOCK_N=256 "));
 }
 
-TEST(GemmLadder, LetsTwoBlocksShareTheKOfFewTiles) {
-  EXPECT_THAT(first_tile(product_problem("gemm.forward", 512, 512, 3584), kH200),
-              testing::StartsWith("wgmma CONSUMERS=1 BLOCK_N=64 BLOCK_K=128 STAGES=6 CLUSTER=1 "
-                                  "CLUSTER_K=2 "));
-  EXPECT_THAT(first_tile(product_problem("gemm.forward", 256, 512, 4096), kH200),
-              testing::AllOf(testing::HasSubstr("BLOCK_N=32"), testing::HasSubstr("CLUSTER_K=2")));
-  for (const std::int64_t k : {4096, 8192}) {
-    EXPECT_THAT(first_tile(product_problem("gemm.forward", 512, 1024, k), kH200),
-                testing::StartsWith("wgmma CONSUMERS=2 BLOCK_N=64 BLOCK_K=64 STAGES=7 CLUSTER=1 "
-                                    "CLUSTER_K=2 "));
+// 75 rows are two tiles of 64 rows, and each would read all weights.
+TEST(GemmLadder, HasTilesOfAnyMultipleOf16Rows) {
+  for (const std::int64_t m : {67, 75}) {
+    EXPECT_THAT(first_rung(product_problem("gemm.forward", m, 13824, 5120), kH200),
+                testing::StartsWith("wgmma_swapped CONSUMERS=2 HALVES=1 BLOCK_M=80 "));
   }
-}
-
-// 160 tiles of 64 x 64 would take two waves.
-TEST(GemmLadder, HasTilesBetweenThoseOf64AndOf128Columns) {
-  EXPECT_THAT(first_tile(product_problem("gemm.forward", 512, 1280, 5120), kH200),
-              testing::StartsWith("wgmma CONSUMERS=1 BLOCK_N=96 "));
 }
 
 TEST(GemmLadder, SharesTheLastWaveOfGateUpWhereItIsNearlyEmpty) {
+  const auto first = [](std::int64_t m, std::int64_t n, std::int64_t k) {
+    return first_rung(product_problem("swiglu.gate_up", m, n, k), kH200);
+  };
+  const auto shared = testing::HasSubstr("STREAM_K=true");
+  EXPECT_THAT(first(2048, 28672, 8192), shared) << "27.15 waves";
+  EXPECT_THAT(first(8192, 28672, 8192), testing::Not(shared)) << "108.6 waves";
   for (const std::int64_t m : {2048, 8192}) {
-    const auto tile = [&](std::int64_t n, std::int64_t k) {
-      return first_tile(product_problem("swiglu.gate_up", m, n, k), kH200);
-    };
-    const auto shared = testing::HasSubstr("STREAM_K=true");
-    const auto widest = testing::HasSubstr("BLOCK_N=256");
-    EXPECT_THAT(tile(28672, 8192), widest);
-    EXPECT_THAT(tile(14336, 4096), widest);
-    EXPECT_THAT(tile(18944, 3584), testing::AllOf(widest, testing::Not(shared)));
-    if (m == 2048) {
-      EXPECT_THAT(tile(28672, 8192), shared) << "27.15 waves";
-    } else {
-      EXPECT_THAT(tile(28672, 8192), testing::Not(shared)) << "108.6 waves";
-    }
+    EXPECT_THAT(first(m, 14336, 4096), testing::HasSubstr("BLOCK_N=256 "));
+    EXPECT_THAT(first(m, 28672, 8192), testing::HasSubstr("BLOCK_N=256 "));
   }
 }
 
@@ -131,13 +107,11 @@ TEST(GemmLadder, SharesTheLastWaveOfGateUpWhereItIsNearlyEmpty) {
 TEST(GemmLadder, LeavesOutClustersOfFourThatAreNotResidentAtOnce) {
   const Problem problem = product_problem("gemm.forward", 512, 1024, 8192);
   const std::string four =
-      "wgmma CONSUMERS=2 BLOCK_N=160 BLOCK_K=64 STAGES=4 CLUSTER=1 CLUSTER_K=4 GROUP=8 "
-      "STREAM_K=false Y_STAGES=2 PDL=true";
+      "wgmma_split_k CONSUMERS=2 BLOCK_N=160 BLOCK_K=64 STAGES=4 CLUSTER=1 CLUSTER_K=4 PDL=true";
   EXPECT_TRUE(serves_with_clusters(problem, four, 28));
   EXPECT_FALSE(serves_with_clusters(problem, four, 27));
   const std::string two =
-      "wgmma CONSUMERS=1 BLOCK_N=64 BLOCK_K=128 STAGES=6 CLUSTER=1 CLUSTER_K=2 GROUP=8 "
-      "STREAM_K=false Y_STAGES=2 PDL=true";
+      "wgmma_split_k CONSUMERS=1 BLOCK_N=64 BLOCK_K=128 STAGES=6 CLUSTER=1 CLUSTER_K=2 PDL=true";
   EXPECT_TRUE(serves_with_clusters(product_problem("gemm.forward", 512, 512, 3584), two, 66));
 }
 

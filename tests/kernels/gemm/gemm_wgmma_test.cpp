@@ -28,8 +28,8 @@ std::string one_block(int consumers, int columns, int block_k, int stages,
 
 // Tails of tiles in every direction, gaps between rows, columns that are stored from registers.
 TEST(GemmWgmma, EqualsTheReference) {
-  const std::string whole = "CLUSTER_K=1 STREAM_K=false PDL=true";
-  const std::string shared = "CLUSTER_K=1 STREAM_K=true PDL=false";
+  const std::string whole = "STREAM_K=false PDL=true";
+  const std::string shared = "STREAM_K=true PDL=false";
   const std::string silu = ",silu=true,bias=true,residual=true,T=bf16";
   wgmma_check("gemm").expect_right({
       {one_block(1, 32, 128, 8, whole),
