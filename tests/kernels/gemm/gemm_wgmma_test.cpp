@@ -19,11 +19,14 @@ OperatorCheck& wgmma_check(const char* name) {
   return name == std::string("gemm") ? gemm : gate_up;
 }
 
-std::string one_block(int consumers, int columns, int block_k, int stages,
-                      const std::string& more) {
-  return "wgmma CONSUMERS=" + std::to_string(consumers) + " BLOCK_N=" + std::to_string(columns) +
-         " BLOCK_K=" + std::to_string(block_k) + " STAGES=" + std::to_string(stages) +
-         " CLUSTER=1 GROUP=8 Y_STAGES=2 " + more;
+std::string single(int columns, int block_k, int stages, const std::string& more) {
+  return "wgmma_single BLOCK_N=" + std::to_string(columns) + " BLOCK_K=" + std::to_string(block_k) +
+         " STAGES=" + std::to_string(stages) + " GROUP=8 " + more;
+}
+
+std::string two_consumers(int columns, int stages, const std::string& more) {
+  return "wgmma CONSUMERS=2 BLOCK_N=" + std::to_string(columns) +
+         " STAGES=" + std::to_string(stages) + " CLUSTER=1 GROUP=8 Y_STAGES=2 " + more;
 }
 
 // Tails of tiles in every direction, gaps between rows, columns that are stored from registers.
@@ -32,39 +35,47 @@ TEST(GemmWgmma, EqualsTheReference) {
   const std::string shared = "STREAM_K=true PDL=false";
   const std::string silu = ",silu=true,bias=true,residual=true,T=bf16";
   wgmma_check("gemm").expect_right({
-      {one_block(1, 32, 128, 8, whole),
+      {single(32, 128, 8, whole),
        {"m=70,n=40,k=200,x_stride=208,w_stride=216,residual_stride=48,y_stride=56" + silu,
         "m=1,n=24,k=8" + silu}},
-      {one_block(2, 96, 64, 6, whole), {"m=130,n=264,k=136,gelu=true,T=f16"}},
-      {one_block(1, 64, 64, 8, shared), {"m=65,n=24,k=2056,relu=true,bias=true,T=bf16"}},
-      {one_block(2, 32, 64, 8, shared), {"m=70,n=24,k=4104,T=f16"}},
+      {two_consumers(96, 6, whole), {"m=130,n=264,k=136,gelu=true,T=f16"}},
+      {single(64, 64, 8, shared), {"m=65,n=24,k=2056,relu=true,bias=true,T=bf16"}},
+      {two_consumers(64, 7, shared), {"m=70,n=24,k=4104,T=f16"}},
   });
 }
 
-std::string swapped(int consumers, int halves, int rows, int stages, const std::string& more) {
+std::string swapped(int consumers, int rows, int stages, const std::string& more) {
   return "wgmma_swapped CONSUMERS=" + std::to_string(consumers) +
-         " HALVES=" + std::to_string(halves) + " BLOCK_M=" + std::to_string(rows) +
-         " STAGES=" + std::to_string(stages) + " CLUSTER=1 GROUP=1 " + more;
+         " BLOCK_M=" + std::to_string(rows) + " STAGES=" + std::to_string(stages) +
+         " CLUSTER=1 GROUP=1 " + more;
 }
 
 // Tails of tiles in every direction, gaps between rows, an odd number of groups of rows.
 TEST(GemmWgmmaSwapped, EqualsTheReference) {
   const std::string silu = ",silu=true,bias=true,residual=true,T=bf16";
   wgmma_check("gemm").expect_right({
-      {swapped(1, 1, 80, 8, "Y_STAGES=1 PDL=true"),
+      {swapped(1, 80, 8, "Y_STAGES=1 PDL=true"),
        {"m=165,n=72,k=200,x_stride=208,w_stride=216,residual_stride=80,y_stride=88" + silu}},
-      {swapped(2, 1, 112, 6, "Y_STAGES=1 PDL=false"), {"m=220,n=264,k=136,gelu=true,T=f16"}},
-      {swapped(2, 2, 144, 4, "Y_STAGES=1 PDL=true"), {"m=270,n=760,k=328" + silu}},
-      {swapped(3, 1, 192, 4, "Y_STAGES=1 PDL=false"), {"m=370,n=568,k=72,relu=true,T=f16"}},
+      {swapped(2, 112, 6, "Y_STAGES=1 PDL=false"), {"m=220,n=264,k=136,gelu=true,T=f16"}},
+      {"wgmma_swapped_wide BLOCK_M=144 STAGES=4 CLUSTER=1 GROUP=1 Y_STAGES=1 PDL=true",
+       {"m=270,n=760,k=328" + silu}},
+      {swapped(3, 192, 4, "Y_STAGES=1 PDL=false"), {"m=370,n=568,k=72,relu=true,T=f16"}},
   });
+}
+
+std::string of_gate_up(int consumers, int columns, int block_k, int stages,
+                       const std::string& more) {
+  return "wgmma CONSUMERS=" + std::to_string(consumers) + " BLOCK_N=" + std::to_string(columns) +
+         " BLOCK_K=" + std::to_string(block_k) + " STAGES=" + std::to_string(stages) +
+         " CLUSTER=1 GROUP=8 Y_STAGES=2 " + more;
 }
 
 TEST(GateUpWgmma, EqualsTheReference) {
   wgmma_check("gate_up").expect_right({
-      {one_block(1, 64, 128, 7, "STREAM_K=false PDL=true"),
+      {of_gate_up(1, 64, 128, 7, "STREAM_K=false PDL=true"),
        {"m=70,n=40,k=200,x_stride=208,h_stride=48,gate=true,up=true,T=bf16"}},
-      {one_block(2, 128, 64, 6, "STREAM_K=false PDL=false"), {"m=130,n=136,k=136,T=f16"}},
-      {one_block(1, 64, 64, 8, "STREAM_K=true PDL=false"), {"m=70,n=24,k=2056,up=true,T=f16"}},
+      {of_gate_up(2, 128, 64, 6, "STREAM_K=false PDL=false"), {"m=130,n=136,k=136,T=f16"}},
+      {of_gate_up(1, 64, 64, 8, "STREAM_K=true PDL=false"), {"m=70,n=24,k=2056,up=true,T=f16"}},
   });
 }
 
