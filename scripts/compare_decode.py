@@ -47,7 +47,7 @@ BANK_BYTES = 18_500_000_000  # keys and values of all cases; random once
 ROTATED_BYTES = 200_000_000  # sets of keys and values together, at least
 GRAPH_MS = 2.5
 LARGEST_DIFFERENCE = 0.02
-OF_THE_CASE = ("idle", "resident", "total_kv", "uneven")  # constraints with these words ask whether a variant suits a case
+OF_THE_CASE = ("idle", "resident", "total_kv", "uneven", "are_equal", "is_plain")  # constraints with these words ask whether a variant suits a case
 
 
 def cases():

@@ -63,19 +63,12 @@ TEST(GemmWgmmaSwapped, EqualsTheReference) {
   });
 }
 
-std::string of_gate_up(int consumers, int columns, int block_k, int stages,
-                       const std::string& more) {
-  return "wgmma CONSUMERS=" + std::to_string(consumers) + " BLOCK_N=" + std::to_string(columns) +
-         " BLOCK_K=" + std::to_string(block_k) + " STAGES=" + std::to_string(stages) +
-         " CLUSTER=1 GROUP=8 Y_STAGES=2 " + more;
-}
-
 TEST(GateUpWgmma, EqualsTheReference) {
   wgmma_check("gate_up").expect_right({
-      {of_gate_up(1, 64, 128, 7, "STREAM_K=false PDL=true"),
+      {single(64, 128, 7, "STREAM_K=false PDL=true"),
        {"m=70,n=40,k=200,x_stride=208,h_stride=48,gate=true,up=true,T=bf16"}},
-      {of_gate_up(2, 128, 64, 6, "STREAM_K=false PDL=false"), {"m=130,n=136,k=136,T=f16"}},
-      {of_gate_up(1, 64, 64, 8, "STREAM_K=true PDL=false"), {"m=70,n=24,k=2056,up=true,T=f16"}},
+      {two_consumers(128, 6, "STREAM_K=false PDL=false"), {"m=130,n=136,k=136,T=f16"}},
+      {single(64, 64, 8, "STREAM_K=true PDL=false"), {"m=70,n=24,k=2056,up=true,T=f16"}},
   });
 }
 
