@@ -1,5 +1,5 @@
-// The design wgmma of swiglu.gate_up, for GPUs of compute capability 9.0. gate_up_mma.cu has the
-// formula and the plain version.
+// The designs wgmma and wgmma_single (one consumer) of swiglu.gate_up, for GPUs of compute
+// capability 9.0. gate_up_mma.cu has the formula and the plain version.
 //
 // Algorithm  As in gemm/forward_wgmma.cu, with tiles of BLOCK_N / 2 columns of h. A slab in shared
 //            memory has the rows of gate_w first and then those of up_w, so one instruction
