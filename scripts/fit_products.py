@@ -53,11 +53,13 @@ def features(problem, variant):
     _, dims = words(problem)
     design, values = words(variant)
     m, n, k = (int(dims[name]) for name in "mnk")
-    number = lambda name, otherwise=1: int(values.get(name, otherwise))  # noqa: E731
-    cluster, split = number("CLUSTER"), number("CLUSTER_K")
-    is_swapped = design == "wgmma_swapped"
-    width = 64 * number("CONSUMERS") * number("HALVES") if is_swapped else 64 * number("CONSUMERS")  # by whole wgmmas
-    length = number("BLOCK_M") if is_swapped else number("BLOCK_N")
+    cluster, split = int(values.get("CLUSTER", 1)), int(values.get("CLUSTER_K", 1))
+    is_swapped = design.startswith("wgmma_swapped")
+    # The side of a tile that whole wgmmas make, 64 elements each. Recordings made before 2026-11-29 have the wide design
+    # as a parameter, HALVES, of wgmma_swapped, and that of 64 rows as one consumer of wgmma.
+    halves = 2 if design == "wgmma_swapped_wide" else int(values.get("HALVES", 1))
+    width = 64 * halves * int(values.get("CONSUMERS", 1 if design == "wgmma_single" else 2))
+    length = int(values["BLOCK_M" if is_swapped else "BLOCK_N"])
     rows, columns = (length, width) if is_swapped else (width, length)
     tiles = -(-m // (rows * cluster)) * cluster * -(-n // columns)
     blocks = cluster * split
@@ -65,7 +67,7 @@ def features(problem, variant):
     return {
         "m": m, "k": k, "elements": rows * columns, "arriving": min(rows, m) + min(columns, n), "across": -(-n // columns),
         "tiles": tiles, "at_once": clusters * cluster, "split": split, "cluster": cluster, "slabs": -(-k // 64),
-        "block_k": number("BLOCK_K", 64), "stream_k": values.get("STREAM_K") == "true", "bytes": 2 * (m * k + n * k + m * n),
+        "block_k": int(values.get("BLOCK_K", 64)), "stream_k": values.get("STREAM_K") == "true", "bytes": 2 * (m * k + n * k + m * n),
         "flops": 2 * m * n * k,
     }
 

@@ -45,8 +45,8 @@ class DispatchTable {
 
   // At most kMaxPlanVariants variants. Only the first kMaxRows rows are used. `rules` may be null;
   // `ranked` has the loaded variants of each of its leaves, best first. Variants that neither a row
-  // nor the rules choose are the ladder: they are tried in ascending order of their places, but
-  // those of one group in ascending order of the estimates that the caller passes.
+  // nor the rules choose are tried in ascending order of their places in the ladder, but those of
+  // one group in ascending order of the estimates that the caller passes.
   DispatchTable(const Operator& op, std::size_t variants, std::vector<DispatchRow> rows,
                 std::unique_ptr<const PlanRules> rules = nullptr,
                 std::vector<std::vector<std::size_t>> ranked = {},

@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "dispatch/plan_points.h"
 #include "selection/admission.h"
 #include "selection/default_variants.h"
 #include "selection/near_ranges.h"
@@ -20,7 +21,6 @@ namespace {
 
 // The most variants of each kind among kMaxPlanVariants. The rest is for the ladder.
 constexpr std::size_t kMaxTuned = 4, kMaxOfRules = 4;
-constexpr std::size_t kMaxPoints = 32;  // of the ranges, at which the ladder is looked at
 
 constexpr const char* kOtherBuild = ", with another build of the same variant";
 
@@ -31,43 +31,6 @@ struct Wanted {
   Variant variant;
   bool is_default;  // wanted because it is in the ladder, whatever the evidence says
 };
-
-// The problems at which variants of the ladder are chosen, at most kMaxPoints, each once: the ends
-// and the geometric middle of the ranges, then `tuned` clamped into the ranges. A point that breaks
-// a constraint of the operator is left out, because nobody can ask for it. If all are left out, the
-// result is the first failure.
-Result<std::vector<Problem>> plan_points(const PlanRequest& request,
-                                         const std::vector<const TunedEntry*>& tuned) {
-  std::vector<Problem> points;
-  Status first_failure;
-  const auto add = [&](const auto& value_in) {
-    std::map<std::string, std::int64_t> dims;
-    std::size_t index = 0;
-    for (const Dim& dim : request.binding.op->dims) {
-      if (dim.kind == DimKind::fixed) continue;
-      const DimRange& range = request.ranges[index++];
-      if (range.low <= range.high) dims[dim.name] = value_in(range, std::size_t(dim.slot));
-    }
-    Result<Problem> point = complete(request.binding, dims);
-    if (!point.ok()) {
-      if (first_failure.ok()) first_failure = std::move(point).take_status();
-      return;
-    }
-    const bool known = std::ranges::find(points, point->slots, &Problem::slots) != points.end();
-    if (!known) points.push_back(*std::move(point));
-  };
-  add([](const DimRange& range, std::size_t) { return range.high; });
-  add([](const DimRange& range, std::size_t) { return range.low; });
-  add([](const DimRange& range, std::size_t) { return middle_of(range); });
-  for (const TunedEntry* entry : tuned) {
-    if (points.size() == kMaxPoints) break;
-    add([&](const DimRange& range, std::size_t slot) {
-      return std::clamp(entry->problem.slots[slot], range.low, range.high);
-    });
-  }
-  if (points.empty() && !first_failure.ok()) return first_failure;
-  return points;
-}
 
 class PlanLoader {
  public:
@@ -80,7 +43,8 @@ class PlanLoader {
   Result<PlanVariants> load() {
     find_picks();
     find_rules();
-    MGTUNE_ASSIGN(points_, plan_points(request_, picks_));
+    MGTUNE_ASSIGN(points_, plan_points(request_.binding, request_.ranges, picks_));
+    sample_ = sample_of_ranges(request_.binding, request_.ranges);
     std::vector<Wanted> wanted;
     for (bool complete = false; !complete;) {
       wanted = choose();
@@ -167,7 +131,39 @@ class PlanLoader {
           std::ranges::find(wanted, one.variant, &Wanted::variant) != wanted.end();
       if (is_known || wanted.size() < kMaxPlanVariants) add(wanted, std::move(one));
     }
+    close_gaps(wanted);
     return wanted;
+  }
+
+  // The variants of the points may all refuse between them. If they refuse a problem of the sample,
+  // one more variant of the ladder is wanted: of those that serve that problem, the one that serves
+  // most of the sample.
+  void close_gaps(std::vector<Wanted>& wanted) const {
+    const auto is_served = [&](const Problem& problem) {
+      return std::ranges::any_of(
+          wanted, [&](const Wanted& one) { return is_expected_to_serve(one.variant, problem); });
+    };
+    const auto gap = std::ranges::find_if_not(sample_, is_served);
+    if (gap == sample_.end()) return;
+    const Variant* best = nullptr;
+    std::ptrdiff_t most = 0;
+    for (const Variant& variant : ladder_) {
+      if (!is_usable(variant) || !is_expected_to_serve(variant, *gap)) continue;
+      const std::ptrdiff_t served = std::ranges::count_if(
+          sample_, [&](const Problem& problem) { return is_expected_to_serve(variant, problem); });
+      if (served <= most) continue;
+      best = &variant;
+      most = served;
+    }
+    if (best == nullptr) return;
+    if (wanted.size() == kMaxPlanVariants) wanted.pop_back();  // which is of the ladder
+    wanted.push_back({*best, true});
+  }
+
+  bool is_expected_to_serve(const Variant& variant, const Problem& problem) const {
+    const auto loaded = loaded_.find(text(variant));
+    return loaded != loaded_.end() ? serves(*loaded->second, problem)
+                                   : may_serve(problem, variant, info_.limits);
   }
 
   // The variants that the point wants from the ladder. If only refusals are left, they are wanted:
@@ -364,7 +360,7 @@ class PlanLoader {
   std::vector<const TunedEntry*> picks_;
   std::unique_ptr<const PlanRules> rules_;
   std::vector<std::optional<Variant>> of_rules_;  // what the patterns of the rules are here
-  std::vector<Problem> points_;
+  std::vector<Problem> points_, sample_;  // at which variants are chosen; of gaps between them
   std::map<std::string, std::unique_ptr<LoadedVariant>> loaded_;  // by variant text
   std::map<std::string, Status> failed_;                          // likewise
   // The points, and the variants of the ladder that turned out not to serve them.

@@ -42,7 +42,8 @@ struct PlanRequest {
 //  - those of the tuned problems that are near some shape in the ranges;
 //  - for each leaf of the rules that such a shape can reach, the best one;
 //  - from the ladder, the first one for aligned pointers and the first one for any pointers, at the
-//    ends and the middle of the ranges and at the tuned problems.
+//    ends and the middle of the ranges and at the tuned problems;
+//  - if a sample of the ranges has a shape that none of these serves, one more of the ladder.
 // If a variant fails, the next best one takes its place.
 Result<PlanVariants> load_plan_variants(const PlanRequest& request);
 

@@ -22,9 +22,8 @@ struct LadderVariant {
 inline constexpr std::int64_t kNoEstimate = std::numeric_limits<std::int64_t>::max();
 
 // The variants of `ladder` (default_ladder(), or a part of it) that may serve the problem, in the
-// order in which they are tried there. Where the ladder has several designs with an estimate one
-// after the other, their variants are in ascending order of the estimates. All others keep their
-// places.
+// order in which they are tried there. Designs with an estimate that follow one another form a
+// group, whose variants are in ascending order of the estimates. All others keep their places.
 std::vector<LadderVariant> ladder_at(const Problem& problem, std::span<const Variant> ladder,
                                      const DeviceLimits& device);
 
@@ -34,7 +33,7 @@ std::vector<std::size_t> ladder_groups(const Operator& op, std::span<const Varia
 
 // Up to three variants of `ladder`: the first one of ladder_at() that serves the problem as it is;
 // the first one that serves it for any pointers that a caller may pass; and the first one that also
-// serves odd strides, for any pointers. The last one runs if all others refuse. Each variant is in
+// serves odd strides, for any pointers. Each variant is in
 // the result once. There are fewer if none serves one of the three cases.
 std::vector<Variant> default_variants(const Problem& problem, std::span<const Variant> ladder,
                                       const DeviceLimits& device);

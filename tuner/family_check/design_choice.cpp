@@ -45,7 +45,7 @@ Result<std::vector<Problem>> shrunk_problems(const Operator& op) {
 
 std::optional<Variant> chosen_variant(const Problem& problem, int design,
                                       const DeviceLimits& limits) {
-  const Space space(problem, limits);
+  const Space space(problem, limits, nullptr, Space::Bound::ignored);
   for (const Variant& variant : space.ladder()) {
     if (variant.design == design && space.admits(variant)) return variant;
   }

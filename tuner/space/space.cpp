@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
+#include "selection/admission.h"
 #include "selection/default_variants.h"
 
 namespace mgtune {
@@ -39,9 +41,21 @@ SlotLevels slot_levels(const Design& design, Stage known) {
   return levels;
 }
 
-// A search does not visit variants whose estimate is higher than this, times that of the first
-// rung.
+// A search leaves out variants whose estimate is above this, times the least estimate of the
+// ladder.
 constexpr double kMostOfBest = 1.25;
+
+// Whether a rung serves for sure. Constraints that read build.* are tested when a build is loaded;
+// here they must hold for the least that a build can have, which is 1.
+bool serves_with_any_build(const Problem& problem, const Variant& rung,
+                           const DeviceLimits& device) {
+  const std::optional<Slots> slots = serving_slots(problem, rung, device);
+  const Design& design = problem.op->designs[static_cast<std::size_t>(rung.design)];
+  return slots && std::ranges::all_of(design.constraints, [&](const Expression& constraint) {
+           const Result<std::int64_t> holds = constraint.evaluate(*slots);
+           return holds.ok() && *holds != 0;
+         });
+}
 
 }  // namespace
 
@@ -78,16 +92,18 @@ Space::Space(const Binding& binding, const DeviceLimits& device)
     : Space(*binding.op, binding.slots, device, Stage::compile, nullptr) {}
 
 Space::Space(const Problem& problem, const DeviceLimits& device,
-             std::shared_ptr<const Narrowing> narrowing)
+             std::shared_ptr<const Narrowing> narrowing, Bound bound)
     : Space(*problem.op, problem.slots, device, Stage::launch, std::move(narrowing)) {
+  // A rung that the narrowing leaves out, or that may refuse when it is loaded, bounds nothing.
   std::int64_t best = kNoEstimate;
   std::vector<Variant> ladder;
   for (auto& [variant, estimate] : ladder_at(problem, defaults_, device)) {
-    best = std::min(best, estimate);
+    const bool counts = serves(variant) && serves_with_any_build(problem, variant, device);
+    if (counts) best = std::min(best, estimate);
     ladder.push_back(std::move(variant));
   }
   defaults_ = std::move(ladder);
-  if (best != kNoEstimate) bound_estimates(best);
+  if (bound == Bound::counts && best != kNoEstimate) bound_estimates(best);
 }
 
 Space::Space(const Operator& op, const Slots& slots, const DeviceLimits& device, Stage known,
@@ -133,11 +149,14 @@ Space::DesignSpace Space::arrange(const Design& design, const Slots& slots, Stag
 }
 
 void Space::bound_estimates(std::int64_t best) {
+  const double above = (kMostOfBest - 1) * std::abs(static_cast<double>(best));
+  const double bound = static_cast<double>(best) + above;
+  constexpr double kLargest = 0x1p62;
+  const auto most = static_cast<std::int64_t>(std::clamp(bound, -kLargest, kLargest));
   for (DesignSpace& space : designs_) {
     const std::optional<Expression>& estimate = space.design->estimate;
     if (!estimate) continue;
     const std::size_t level = level_of(*estimate, slot_levels(*space.design, Stage::launch));
-    const auto most = static_cast<std::int64_t>(kMostOfBest * static_cast<double>(best));
     space.levels[level].steps.push_back(
         {&*estimate, -1, false, fmt::format("an estimate above {} times {}", kMostOfBest, best),
          true, most});
@@ -148,6 +167,7 @@ const Space::Step* Space::first_failure(const Level& level, Slots& slots, Bound 
   for (const Step& step : level.steps) {
     if (step.is_estimate && bound == Bound::ignored) continue;
     const Result<std::int64_t> value = step.expression->evaluate(slots);
+    if (!value.ok() && step.is_estimate) continue;  // it says nothing about the variant
     if (!value.ok()) return &step;
     if (step.let_slot >= 0) {
       slots[static_cast<std::size_t>(step.let_slot)] = *value;

@@ -5,9 +5,9 @@
 // size()), and every function here visits points in the order of the indices. A constraint is
 // tested as soon as the parameters that it reads, directly or through lets, are bound, so most of a
 // product is never visited. If the space is made from a Problem, constraints that name dynamic dims
-// are tested too, and a variant whose estimate (Design::estimate) is more than 1.25 times that of
-// the first rung of the ladder is left out. Constraints that read build.* are tested when a build
-// is loaded.
+// are tested too, and a variant whose estimate (Design::estimate) is more than 1.25 times the least
+// one of the ladder is left out. Rungs that the narrowing leaves out, and those that may refuse
+// when their build is loaded, do not count. Constraints that read build.* are tested only then.
 //
 // The operator must outlive the space. Immutable: const methods may run concurrently.
 
@@ -56,10 +56,12 @@ inline constexpr std::uint64_t kCountedNodes = 1U << 22U;
 
 class Space final : public VariantSet {
  public:
+  enum class Bound : std::uint8_t { counts, ignored };  // of estimates
+
   Space(const Binding& binding, const DeviceLimits& device);
   // Only the variants that the narrowing leaves; null: all.
   Space(const Problem& problem, const DeviceLimits& device,
-        std::shared_ptr<const Narrowing> narrowing = nullptr);
+        std::shared_ptr<const Narrowing> narrowing = nullptr, Bound bound = Bound::counts);
 
   const Operator& op() const { return *op_; }
 
@@ -113,7 +115,6 @@ class Space final : public VariantSet {
                              const std::vector<Narrowing::Condition>& conditions);
   // Leaves out variants whose estimate is much higher than `best`.
   void bound_estimates(std::int64_t best);
-  enum class Bound : std::uint8_t { counts, ignored };  // of estimates
   static const Step* first_failure(const Level& level, Slots& slots, Bound bound = Bound::counts);
   bool fulfils(const Variant& variant, Bound bound) const;
   static bool descend(const DesignSpace& space, Walk& walk, std::size_t level);

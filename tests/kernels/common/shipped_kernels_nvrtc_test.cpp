@@ -101,7 +101,9 @@ const std::vector<std::string> kMoreDecode = {
     "batch=1,q_len=5,kv_len=99,heads=8,kv_heads=1,head_dim=128,causal=true,paged=true",
     "batch=1,q_len=5,kv_len=99,heads=8,kv_heads=1,head_dim=96,windowed=true,capped=true",
     "batch=1,q_len=16,kv_len=99,heads=4,kv_heads=1,head_dim=256,causal=true,lse=true",
-    "batch=3,q_len=1,kv_len=713,heads=32,kv_heads=8,head_dim=128"};
+    "batch=3,q_len=1,kv_len=713,heads=32,kv_heads=8,head_dim=128",
+    "batch=10,q_len=1,kv_len=713,heads=32,kv_heads=8,head_dim=128",
+    "batch=18,q_len=1,kv_len=713,heads=32,kv_heads=8,head_dim=128"};
 
 // Every epilogue, and the numbers of rows and columns at which each rung serves.
 const std::vector<std::string> kMoreGemm = {"m=1,n=1024,k=4096,relu=true,bias=true",
@@ -137,14 +139,16 @@ const std::vector<std::string> kMoreGemm = {"m=1,n=1024,k=4096,relu=true,bias=tr
                                             "m=3000,n=1024,k=1024,bias=true",
                                             "m=4500,n=640,k=1024",
                                             "m=5000,n=512,k=1024,residual=true",
-                                            "m=5000,n=640,k=1024"};
+                                            "m=5000,n=640,k=1024",
+                                            "m=12,n=28672,k=4096"};
 const std::vector<std::string> kMoreGateUp = {
     "m=1,n=1024,k=4096,gate=true", "m=20,n=4096,k=4096,up=true", "m=64,n=1024,k=4096",
     "m=30,n=1024,k=256,gate=true", "m=30,n=1024,k=4096",         "m=300,n=1024,k=256,up=true",
     "m=300,n=4096,k=4096",         "m=16,n=1024,k=1024",         "m=40,n=1024,k=1024",
     "m=2048,n=28672,k=4096",       "m=72,n=72,k=1024",           "m=72,n=3584,k=1024",
     "m=72,n=5120,k=1024",          "m=512,n=2560,k=2048",        "m=2,n=4096,k=1024",
-    "m=40,n=16384,k=8192",         "m=60,n=16384,k=8192",        "m=1,n=28672,k=8192"};
+    "m=40,n=16384,k=8192",         "m=60,n=16384,k=8192",        "m=1,n=28672,k=8192",
+    "m=12,n=28672,k=4096",         "m=20,n=28672,k=2048"};
 
 // Every norm and epilogue, narrow loads, and rows too wide for shared memory.
 const std::vector<std::string> kMoreLinearDecode = {
@@ -276,7 +280,7 @@ bool serves_any(const VariantPattern& rung, const std::vector<Problem>& problems
                 const DeviceLimits& limits) {
   return std::ranges::any_of(problems, [&](const Problem& problem) {
     const auto variant = variant_of(rung, problem.binding(), limits);
-    return variant && Space(problem, limits).admits(*variant);
+    return variant && Space(problem, limits).serves(*variant);
   });
 }
 
@@ -293,7 +297,7 @@ void add_rung(const VariantPattern& rung, const std::vector<Problem>& problems,
     const std::string text = problem.text();
     const std::string dtypes = text.substr(std::min(text.find("T="), text.size()));
     if (done.size() >= most || done.contains(dtypes)) continue;
-    if (!Space(problem, target.limits).admits(*variant)) continue;
+    if (!Space(problem, target.limits).serves(*variant)) continue;
     done.insert(dtypes);
     add(problem, *variant, target, kernels);
   }
@@ -338,7 +342,7 @@ void add_beside_ladders(const Operator& op, const Target& target, Kernels& kerne
     ASSERT_TRUE(variant.ok()) << variant.status().message();
     const auto problem = bind_problem(op, parse_assignments(named.problem).value());
     ASSERT_TRUE(problem.ok()) << problem.status().message();
-    ASSERT_TRUE(Space(*problem, target.limits).admits(*variant)) << named.variant;
+    ASSERT_TRUE(Space(*problem, target.limits).serves(*variant)) << named.variant;
     add(*problem, *variant, target, kernels);
   }
 }

@@ -74,7 +74,7 @@ class LadderEstimatesTest : public testing::Test {
     return must(bind_problem(op_, {{"m", std::to_string(m)}, {"T", "f32"}}));
   }
 
-  // "16f 37" for the variant SIZE=16 FLAG=false with an estimate of 37.
+  // "tile SIZE=16 FLAG=false: 26" for a variant with an estimate of 26.
   std::vector<std::string> ladder(std::int64_t m) const {
     const Problem here = problem(m);
     const DeviceLimits& limits = device_.device_info.limits;
@@ -88,10 +88,10 @@ class LadderEstimatesTest : public testing::Test {
     return lines;
   }
 
-  std::unique_ptr<Plan> plan(std::int64_t low, std::int64_t high) {
+  std::unique_ptr<Plan> plan(std::int64_t low, std::int64_t high) { return plan(op_, low, high); }
+  std::unique_ptr<Plan> plan(const Operator& op, std::int64_t low, std::int64_t high) {
     Builder builder = fake_builder("");
-    return must(
-        Plan::make(modules_, builder, bound(op_, {{"T", "f32"}}), {{low, high}}, {}, false));
+    return must(Plan::make(modules_, builder, bound(op, {{"T", "f32"}}), {{low, high}}, {}, false));
   }
 
   std::string run(const Plan& plan, std::int64_t m) {
@@ -162,6 +162,22 @@ TEST_F(LadderEstimatesTest, AVariantThatTurnsOutNotToServeGivesItsPlaceToTheNext
   const auto exact = plan(8400, 8400);
   EXPECT_THAT(exact->variants(), testing::Not(testing::Contains("pair SIZE=64")));
   EXPECT_EQ(run(*exact, 8400), "tile<64, false>") << "not `any`";
+}
+
+// The ends and the middle, 775, want pairs, tiles of 16 and of 64 rows. None serves 100 to 599
+// rows.
+TEST_F(LadderEstimatesTest, LeaveNoGapBetweenThePointsOfAPlan) {
+  device_.resident_clusters = 1000;
+  const Operator op = decode_toy(
+      "toy.tiles", replaced(kToyTiles, "m >= SIZE",
+                            "SIZE == 16 ? m < 100 : SIZE == 64 ? m > 599 && m < 1000 : m < 0"));
+  const auto wide = plan(op, 20, 30000);
+  EXPECT_THAT(wide->variants(),
+              testing::UnorderedElementsAre("pair SIZE=64", "tile SIZE=16 FLAG=false",
+                                            "tile SIZE=64 FLAG=false", "any"));
+  EXPECT_EQ(run(*wide, 50), "tile<16, false>");
+  EXPECT_EQ(run(*wide, 300), "any");
+  EXPECT_EQ(run(*wide, 700), "tile<64, false>");
 }
 
 TEST_F(LadderEstimatesTest, AreNoPartOfALaunch) {

@@ -296,8 +296,32 @@ TEST(SpaceTest, EstimatesOrderTheLadderAndBoundTheSpace) {
               ElementsAre("row THREADS=64 VEC=2", "row THREADS=32 VEC=1", "space",
                           "row THREADS=32 VEC=1", "row THREADS=32 VEC=2", "row THREADS=32 VEC=4",
                           "row THREADS=64 VEC=1", "row THREADS=64 VEC=2", "row THREADS=64 VEC=4"));
+  const Problem problem = bound_problem(op, {{"rows", "25000"}, {"hidden", "64"}, {"T", "f32"}});
+  const Space unbounded(problem, kH200, nullptr, Space::Bound::ignored);
+  EXPECT_EQ(all_variants(unbounded).size(), 12U);
   const Space any_rows(*bind_static(op, {{"hidden", "64"}, {"T", "f32"}}), kH200);
   EXPECT_EQ(any_rows.ladder().size(), 3U) << "without rows there is no estimate";
+}
+
+// What an estimate cannot tell leaves nothing out: one that fails, a rung that a narrowing
+// excludes, a rung that may refuse when its build is loaded.
+TEST(SpaceTest, AnEstimateThatSaysNothingBoundsNothing) {
+  const auto count = [](const std::string& estimate, const std::string& constraint,
+                        const std::vector<std::string>& conditions) {
+    std::string family = replaced(kToyNorm, "hidden % VEC == 0", constraint);
+    family = replaced(family, "\"align\"", "\"estimate\": \"" + estimate + "\", \"align\"");
+    const Operator op = decode_toy("toy.norm", family);
+    const Problem problem = bound_problem(op, {{"rows", "8"}, {"hidden", "64"}, {"T", "f32"}});
+    const Space space(problem, kH200,
+                      std::make_shared<const Narrowing>(*parse_narrowing(op, conditions)));
+    return all_variants(space).size();
+  };
+  EXPECT_EQ(count("THREADS", "true", {}), 3U) << "those of 32 threads";
+  EXPECT_EQ(count("THREADS - 256", "true", {}), 6U) << "-224 and -192";
+  EXPECT_EQ(count("THREADS + 1 / (THREADS - 64)", "true", {}), 6U) << "32 and 64 threads";
+  EXPECT_EQ(count("THREADS", "true", {"THREADS > 64"}), 3U) << "128 threads";
+  EXPECT_EQ(count("THREADS", "true", {"THREADS == 256"}), 3U) << "there is no rung";
+  EXPECT_EQ(count("THREADS", "THREADS > 32 || build.max_clusters > 1", {}), 6U);
 }
 
 }  // namespace
