@@ -13,7 +13,8 @@
 namespace mgtune {
 namespace {
 
-constexpr std::size_t kMaxPoints = 32;
+constexpr std::size_t kMaxPoints = 8;
+constexpr std::size_t kSample = 32;
 
 // A value in the range of a dim, which has this number among the dims with a range.
 using ValueIn = std::function<std::int64_t(const DimRange& range, const Dim& dim, int number)>;
@@ -73,7 +74,7 @@ std::vector<Problem> sample_of_ranges(const Binding& binding, const std::vector<
   // Weyl's sequence: the multiples of irrational numbers, without their whole parts, are spread
   // evenly. A root of a prime for each dim makes them independent of one another.
   constexpr double kPrimes[] = {2, 3, 5, 7, 11, 13, 17, 19};
-  for (std::size_t i = 1; i <= kMaxPoints; ++i) {
+  for (std::size_t i = 1; i <= kSample; ++i) {
     Result<Problem> problem =
         problem_in(binding, ranges, [&](const DimRange& range, const Dim&, int number) {
           const double multiple =

@@ -11,7 +11,7 @@
 
 namespace mgtune {
 
-// The problems at which variants of the ladder are chosen, at most 32, each once: the ends and the
+// The problems at which variants of the ladder are chosen, at most 8, each once: the ends and the
 // geometric middle of the ranges, then `tuned` clamped into the ranges. A point that breaks a
 // constraint of the operator is left out, because nobody can ask for it. If all are left out, the
 // result is the first failure.

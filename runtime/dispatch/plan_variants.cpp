@@ -114,14 +114,14 @@ class PlanLoader {
     }
   }
 
-  std::vector<Wanted> choose() const {
+  std::vector<Wanted> choose() {
     if (request_.only) {
       if (!is_usable(*request_.only) || !may_run(*request_.only)) return {};
       return {{*request_.only, true}};
     }
     std::vector<Wanted> ladder;
     for (std::size_t point = 0; point < points_.size(); ++point) {
-      for (Variant& variant : of_ladder(point)) add(ladder, {std::move(variant), true});
+      for (const Variant& variant : of_ladder(point)) add(ladder, {variant, true});
     }
     std::vector<Wanted> wanted;
     for (Variant& variant : of_picks()) add(wanted, {std::move(variant), false});
@@ -139,18 +139,21 @@ class PlanLoader {
   // one more variant of the ladder is wanted: of those that serve that problem, the one that serves
   // most of the sample.
   void close_gaps(std::vector<Wanted>& wanted) const {
+    std::vector<Candidate> chosen;
+    for (const Wanted& one : wanted) chosen.push_back(candidate(one.variant));
     const auto is_served = [&](const Problem& problem) {
       return std::ranges::any_of(
-          wanted, [&](const Wanted& one) { return is_expected_to_serve(one.variant, problem); });
+          chosen, [&](const Candidate& one) { return is_expected_to_serve(one, problem); });
     };
     const auto gap = std::ranges::find_if_not(sample_, is_served);
     if (gap == sample_.end()) return;
     const Variant* best = nullptr;
     std::ptrdiff_t most = 0;
     for (const Variant& variant : ladder_) {
-      if (!is_usable(variant) || !is_expected_to_serve(variant, *gap)) continue;
+      const Candidate one = candidate(variant);
+      if (!is_usable(variant) || !is_expected_to_serve(one, *gap)) continue;
       const std::ptrdiff_t served = std::ranges::count_if(
-          sample_, [&](const Problem& problem) { return is_expected_to_serve(variant, problem); });
+          sample_, [&](const Problem& problem) { return is_expected_to_serve(one, problem); });
       if (served <= most) continue;
       best = &variant;
       most = served;
@@ -160,24 +163,33 @@ class PlanLoader {
     wanted.push_back({*best, true});
   }
 
-  bool is_expected_to_serve(const Variant& variant, const Problem& problem) const {
+  struct Candidate {
+    const Variant& variant;
+    const LoadedVariant* loaded;  // null: not yet
+  };
+  Candidate candidate(const Variant& variant) const {
     const auto loaded = loaded_.find(text(variant));
-    return loaded != loaded_.end() ? serves(*loaded->second, problem)
-                                   : may_serve(problem, variant, info_.limits);
+    return {variant, loaded == loaded_.end() ? nullptr : loaded->second.get()};
+  }
+  bool is_expected_to_serve(const Candidate& candidate, const Problem& problem) const {
+    return candidate.loaded != nullptr ? serves(*candidate.loaded, problem)
+                                       : may_serve(problem, candidate.variant, info_.limits);
   }
 
   // The variants that the point wants from the ladder. If only refusals are left, they are wanted:
   // a launch then says why they refuse.
-  std::vector<Variant> of_ladder(std::size_t point) const {
-    std::vector<Variant> usable, rest;
-    for (const Variant& variant : ladder_) {
-      if (!is_usable(variant)) continue;
-      usable.push_back(variant);
-      if (!refusals_.contains({point, text(variant)})) rest.push_back(variant);
-    }
+  const std::vector<Variant>& of_ladder(std::size_t point) {
+    if (const auto known = of_points_.find(point); known != of_points_.end()) return known->second;
+    if (usable_.empty())
+      std::ranges::copy_if(ladder_, std::back_inserter(usable_),
+                           [&](const Variant& variant) { return is_usable(variant); });
+    std::vector<Variant> rest;
+    std::ranges::copy_if(usable_, std::back_inserter(rest), [&](const Variant& variant) {
+      return refusals_.empty() || !refusals_.contains({point, text(variant)});
+    });
     std::vector<Variant> wanted = default_variants(points_[point], rest, info_.limits);
-    if (!wanted.empty()) return wanted;
-    return default_variants(points_[point], usable, info_.limits);
+    if (wanted.empty()) wanted = default_variants(points_[point], usable_, info_.limits);
+    return of_points_.emplace(point, std::move(wanted)).first->second;
   }
 
   // Finds out whether the loaded variants serve the points that want them from the ladder. Before a
@@ -196,6 +208,7 @@ class PlanLoader {
         found = refusals_.emplace(point, loaded->first).second || found;
       }
     }
+    if (found) of_points_.clear();
     return found;
   }
 
@@ -269,14 +282,16 @@ class PlanLoader {
   bool obtain(const Wanted& wanted) {
     const std::string name = text(wanted.variant);
     if (loaded_.contains(name)) return true;
+    const auto fail = [&](Status failure) {
+      failed_.emplace(name, std::move(failure));
+      of_points_.clear();
+      usable_.clear();
+      return false;
+    };
     Result<std::unique_ptr<LoadedVariant>> loaded = build_and_load(wanted.variant);
-    if (!loaded.ok()) {
-      failed_.emplace(name, std::move(loaded).take_status());
-      return false;
-    }
+    if (!loaded.ok()) return fail(std::move(loaded).take_status());
     if (request_.strict && !wanted.is_default && measured_with_other_build(**loaded)) {
-      failed_.emplace(name, unsupported("its build is not the one that was measured"));
-      return false;
+      return fail(unsupported("its build is not the one that was measured"));
     }
     loaded_.emplace(name, std::move(*loaded));
     return true;
@@ -363,6 +378,8 @@ class PlanLoader {
   std::vector<Problem> points_, sample_;  // at which variants are chosen; of gaps between them
   std::map<std::string, std::unique_ptr<LoadedVariant>> loaded_;  // by variant text
   std::map<std::string, Status> failed_;                          // likewise
+  std::vector<Variant> usable_;                            // of the ladder, until something fails
+  std::map<std::size_t, std::vector<Variant>> of_points_;  // of_ladder(), likewise
   // The points, and the variants of the ladder that turned out not to serve them.
   std::set<std::pair<std::size_t, std::string>> refusals_;
 };

@@ -65,6 +65,7 @@ std::vector<LadderVariant> ladder_at(const Problem& problem, std::span<const Var
 
 std::vector<Variant> default_variants(const Problem& problem, std::span<const Variant> ladder,
                                       const DeviceLimits& device) {
+  const std::vector<std::size_t> groups = ladder_groups(*problem.op, ladder);
   std::vector<Variant> found;
   const auto add = [&](const Variant& variant) {
     if (std::ranges::find(found, variant) == found.end()) found.push_back(variant);
@@ -73,11 +74,18 @@ std::vector<Variant> default_variants(const Problem& problem, std::span<const Va
   // also takes any pointer.
   const auto add_first = [&](const Problem& point, bool only_any_pointer) {
     bool is_served = only_any_pointer;
-    for (const auto& [variant, estimate] : ladder_at(point, ladder, device)) {
-      if (!std::exchange(is_served, true)) add(variant);
-      if (!accepts_any_pointer(point, variant, device)) continue;
-      add(variant);
-      return;
+    std::size_t begin = 0;
+    while (begin < ladder.size()) {
+      std::size_t end = begin + 1;
+      while (end < ladder.size() && groups[end] == groups[begin]) ++end;
+      const auto group = ladder.subspan(begin, end - begin);
+      for (const auto& [variant, estimate] : ladder_at(point, group, device)) {
+        if (!std::exchange(is_served, true)) add(variant);
+        if (!accepts_any_pointer(point, variant, device)) continue;
+        add(variant);
+        return;
+      }
+      begin = end;
     }
   };
   add_first(problem, false);
