@@ -137,7 +137,7 @@ class PlanLoader {
 
   // The variants of the points may all refuse between them. If they refuse a problem of the sample,
   // one more variant of the ladder is wanted: of those that serve that problem, the one that serves
-  // most of the sample.
+  // most of the sample. If several do, it is the one that comes first at that problem.
   void close_gaps(std::vector<Wanted>& wanted) const {
     std::vector<Candidate> chosen;
     for (const Wanted& one : wanted) chosen.push_back(candidate(one.variant));
@@ -149,7 +149,8 @@ class PlanLoader {
     if (gap == sample_.end()) return;
     const Variant* best = nullptr;
     std::ptrdiff_t most = 0;
-    for (const Variant& variant : ladder_) {
+    const std::vector<LadderVariant> ladder = ladder_at(*gap, ladder_, info_.limits);
+    for (const auto& [variant, estimate] : ladder) {
       const Candidate one = candidate(variant);
       if (!is_usable(variant) || !is_expected_to_serve(one, *gap)) continue;
       const std::ptrdiff_t served = std::ranges::count_if(
