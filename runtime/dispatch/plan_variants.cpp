@@ -140,6 +140,7 @@ class PlanLoader {
   // most of the sample. If several do, it is the one that comes first at that problem.
   void close_gaps(std::vector<Wanted>& wanted) const {
     std::vector<Candidate> chosen;
+    chosen.reserve(wanted.size());
     for (const Wanted& one : wanted) chosen.push_back(candidate(one.variant));
     const auto is_served = [&](const Problem& problem) {
       return std::ranges::any_of(
