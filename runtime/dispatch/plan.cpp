@@ -7,6 +7,7 @@
 
 #include "dispatch/dispatch_table.h"
 #include "dispatch/plan_variants.h"
+#include "dispatch/remembered_variants.h"
 #include "launch/launch_dims.h"
 #include "launch/launch_program.h"
 #include "launch/workspace_bound.h"
@@ -52,7 +53,8 @@ struct Plan::State {
   DispatchTable table;
   std::vector<std::string> left_out;
   LoadedVariant::WorkspaceSize workspace;
-  bool is_named = false;  // the caller named the only variant
+  bool is_named = false;                  // the caller named the only variant
+  mutable RememberedVariants remembered;  // where estimates decide
 
   // A launch's dims with every default resolved, on the caller's stack.
   struct Shape {
@@ -69,10 +71,17 @@ struct Plan::State {
   }
 
   // Calls visit(number) for each variant once, in the order in which they are tried for the shape,
-  // until it returns true or fails. False: it never did.
+  // until it returns true or fails. False: it never did. With the arguments of a launch, a variant
+  // that estimates chose for this shape before comes first.
   template <typename Visit>
-  Result<bool> visit_in_order(const Shape& shape, const Visit& visit) const {
-    const std::optional<std::size_t> first = table.find(shape.slots);
+  Result<bool> visit_in_order(const Shape& shape, const Visit& visit,
+                              const LaunchArguments* launch = nullptr) const {
+    std::optional<std::size_t> first = table.find(shape.slots);
+    std::optional<std::uint64_t> key;  // only if estimates decide
+    if (!first && launch != nullptr) {
+      key = RememberedVariants::key(launch->dims, launch->tensors);
+      first = remembered.find(*key);
+    }
     if (first) {
       MGTUNE_ASSIGN(const bool is_done, visit(*first));
       if (is_done) return true;
@@ -85,6 +94,7 @@ struct Plan::State {
       const std::size_t variant = table.pop_nearest(distances);
       if (variant == first) continue;
       MGTUNE_ASSIGN(const bool is_done, visit(variant));
+      if (is_done && key) remembered.remember(*key, variant);
       if (is_done) return true;
     }
     return false;
@@ -158,9 +168,15 @@ Result<std::unique_ptr<Plan>> Plan::make(SharedModules& modules, Builder& builde
   workspace.bytes = workspace.zeroed_bytes + rest_bytes;
   DispatchTable table(*binding.op, loaded.variants.size(), std::move(loaded.rows),
                       std::move(loaded.rules), std::move(loaded.ranked), std::move(loaded.ladder));
-  return std::unique_ptr<Plan>(new Plan(std::unique_ptr<State>(
-      new State{modules.device(), binding, std::move(dims), std::move(loaded.variants),
-                std::move(table), std::move(loaded.left_out), workspace, only.has_value()})));
+  return std::unique_ptr<Plan>(new Plan(std::unique_ptr<State>(new State{modules.device(),
+                                                                         binding,
+                                                                         std::move(dims),
+                                                                         std::move(loaded.variants),
+                                                                         std::move(table),
+                                                                         std::move(loaded.left_out),
+                                                                         workspace,
+                                                                         only.has_value(),
+                                                                         {}})));
 }
 
 Plan::Plan(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -171,9 +187,10 @@ Status Plan::launch(const LaunchArguments& arguments) const {
   MGTUNE_TRY(state_->resolve(arguments.dims, shape));
   LaunchArguments resolved = arguments;
   resolved.dims = std::span(shape.dims).first(state_->dims.size());
-  MGTUNE_ASSIGN(const bool launched, state_->visit_in_order(shape, [&](std::size_t variant) {
+  const auto try_launch = [&](std::size_t variant) {
     return state_->variants[variant]->try_launch(resolved, state_->workspace);
-  }));
+  };
+  MGTUNE_ASSIGN(const bool launched, state_->visit_in_order(shape, try_launch, &resolved));
   return launched ? Status() : state_->nothing_serves(resolved, shape);
 }
 

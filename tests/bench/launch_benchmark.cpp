@@ -161,5 +161,35 @@ void LaunchTwoKernelsWithAWorkspace(benchmark::State& state) {
 }
 BENCHMARK(LaunchTwoKernelsWithAWorkspace);
 
+// Estimates decide at each launch which of two variants runs. Each reads 12 lets, about as many as
+// gemm.forward's.
+void LaunchByEstimates(benchmark::State& state) {
+  std::string lets = "\"let\": {\"l0\": \"ceil_div(rows, THREADS * device.sm_count)\"";
+  for (int i = 1; i < 12; ++i) {
+    lets += ", \"l" + std::to_string(i) + "\": \"max(l" + std::to_string(i - 1) +
+            ", rows / THREADS) * 3 / 2\"";
+  }
+  std::string family = kToyNorm;
+  family.insert(family.find("\"align\""), lets + "}, \"estimate\": \"l11\", ");
+  const Operator op = decode_toy("toy.norm", family);
+  FakeDevice device;
+  SharedModules modules{device};
+  declare_toy_kernels(device);
+  Builder builder = fake_builder();
+  const Binding binding = bound(op, {{"hidden", "64"}, {"T", "f32"}});
+  const auto plan = std::move(*Plan::make(modules, builder, binding, {{1, 65536}, {1, 0}}, {}));
+  alignas(16) std::array<float, 16> memory{};
+  const std::array<void*, 3> tensors = {memory.data(), memory.data(), nullptr};
+  const std::array<ScalarValue, 1> scalars{};
+  const std::array<std::int64_t, 2> dims = {4000, -1};
+  for ([[maybe_unused]] auto _ : state) {
+    if (!plan->launch({dims, tensors, scalars, nullptr, nullptr}).ok()) {
+      state.SkipWithError("a launch failed");
+    }
+  }
+  state.SetLabel(std::to_string(plan->variants().size()) + " variants");
+}
+BENCHMARK(LaunchByEstimates);
+
 }  // namespace
 }  // namespace mgtune

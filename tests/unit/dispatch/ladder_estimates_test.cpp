@@ -150,6 +150,9 @@ TEST_F(LadderEstimatesTest, DecideAtEveryLaunchOfAPlan) {
   EXPECT_EQ(run(*wide, 300), "tile<16, false>");
   EXPECT_EQ(run(*wide, 8400), "pair<64>");
   EXPECT_EQ(run(*wide, 20000), "pair<64>") << "3 * 64; tiles of 16 take 10 * 26, of 256 266";
+  EXPECT_EQ(run(*wide, 300), "tile<16, false>") << "now remembered";
+  for (std::int64_t m = 64; m < 2000; ++m) run(*wide, m);  // more shapes than are remembered
+  EXPECT_EQ(run(*wide, 8400), "pair<64>");
   const Result<Plan::Explanation> why = wide->explain({300});
   ASSERT_TRUE(why.ok());
   EXPECT_EQ(why->variant, "tile SIZE=16 FLAG=false");
