@@ -152,8 +152,9 @@ def test_the_rule_is_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
         return _gate_up_rule.is_faster(device, dtype, m, n, k)
 
     for (m, n, k), ratio in measured.items():
-        # SwiGLU is to follow the product, and takes 3 % of its time or more from 2,048 rows on.
-        assert rule(m, n, k) == (ratio > 0.98 if m >= 2048 else ratio > 1.01 and k <= 4096), (m, n, k)
+        # SwiGLU follows the product. From 2,048 rows on it takes 3 % of the product's time or more. With few rows
+        # it takes 1.4 us, which are to pay for the counters of each call, so the kernel itself must not be slower.
+        assert rule(m, n, k) == (ratio > 0.97 if m >= 2048 else ratio >= 1 and k <= 4096), (m, n, k)
     assert rule(5) and rule(100000) and rule(2048, 20000, 10000)
     for other in (
         {"m": 0},

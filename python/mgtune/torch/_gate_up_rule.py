@@ -3,12 +3,13 @@
 The source is results/h200/gemm.md: an NVIDIA H200, bfloat16, weights of 14,336 to 28,672 rows of 3,584
 to 8,192 elements, beside cuBLAS's products in PyTorch 2.11. From 2,048 rows of x on, the kernel takes
 0.98 to 1.03 times as long as cuBLAS's product of both weights alone, and PyTorch runs SwiGLU after that
-product.
+product, which takes 3 % of its time or more.
 
-With 1 to 16 rows the kernel takes 0.89 to 0.99 times as long as that product. But there its counters were
+With 1 to 16 rows the kernel takes 0.88 to 1.00 times as long as that product. But there its counters were
 ready before each launch, while in PyTorch each call sets them. The rule leaves a margin for that: it takes
-rows of up to 4,096 elements, where the product and SwiGLU together take at least 2 us longer than the
-kernel. SwiGLU takes 1.4 us of that (results/h200/norms.md). With 8,192 elements the gain may be 0.3 us.
+rows of up to 4,096 elements, where the product and SwiGLU together take at least 1.5 us longer than the
+kernel. SwiGLU takes 1.4 us of that (results/h200/norms.md). With 8,192 elements the gain was 0.3 us in
+one run.
 
 Larger sizes than the measured ones are taken to behave like the largest. A call that stores gate and up
 for a gradient is slower than PyTorch's products by 2 to 3 % in all (results/h200/pytorch.md). Other GPUs
