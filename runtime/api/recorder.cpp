@@ -23,18 +23,6 @@ bool append_line(const std::string& path, const std::string& line) {
   return ::write(file.get(), line.data(), line.size()) == static_cast<ssize_t>(line.size());
 }
 
-// The finalizer of SplitMix64 over the dims: every bit of a dim affects every bit of the hash.
-std::uint64_t hash_of(std::span<const std::int64_t> dims) {
-  std::uint64_t hash = 0;
-  for (const std::int64_t dim : dims) {
-    hash += static_cast<std::uint64_t>(dim) + 0x9e3779b97f4a7c15U;
-    hash = (hash ^ (hash >> 30U)) * 0xbf58476d1ce4e5b9U;
-    hash = (hash ^ (hash >> 27U)) * 0x94d049bb133111ebU;
-    hash ^= hash >> 31U;
-  }
-  return hash | 1U;
-}
-
 }  // namespace
 
 ShapeFile* ShapeFile::of_environment() {
@@ -59,7 +47,7 @@ void ShapeFile::append(const Problem& problem) {
 }
 
 bool SeenDims::insert(std::span<const std::int64_t> dims) {
-  const std::uint64_t hash = hash_of(dims);
+  const std::uint64_t hash = hash_of(dims) | 1U;  // 0 is a free slot
   for (std::size_t i = 0; i < kSlots; ++i) {
     std::atomic<std::uint64_t>& slot = hashes_[(hash / 2 + i) % kSlots];
     std::uint64_t there = slot.load(std::memory_order_relaxed);

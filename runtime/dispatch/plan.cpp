@@ -16,6 +16,7 @@ namespace mgtune {
 namespace {
 
 constexpr std::size_t kMaxLaunchDims = 32;
+static_assert(kMaxPlanVariants <= RememberedVariants::kMaxVariants);
 
 Status check_ranges(const Binding& binding, const LaunchDims& dims,
                     const std::vector<DimRange>& ranges) {

@@ -135,38 +135,45 @@ class PlanLoader {
     return wanted;
   }
 
-  // The variants of the points may all refuse between them. If they refuse a problem of the sample,
-  // one more variant of the ladder is wanted: of those that serve that problem, the one that serves
-  // most of the sample. If several do, it is the one that comes first at that problem.
+  // The variants of the points may all refuse between them. For each problem of the sample that
+  // they refuse, wants one more variant of the ladder: of those that serve the problem, the one
+  // that serves most of the sample. If several do, it is the one that comes first at that problem.
   void close_gaps(std::vector<Wanted>& wanted) const {
     std::vector<Candidate> chosen;
     chosen.reserve(wanted.size());
     for (const Wanted& one : wanted) chosen.push_back(candidate(one.variant));
-    const auto is_served = [&](const Problem& problem) {
-      return std::ranges::any_of(
+    for (const Problem& problem : sample_) {
+      const bool is_served = std::ranges::any_of(
           chosen, [&](const Candidate& one) { return is_expected_to_serve(one, problem); });
-    };
-    const auto gap = std::ranges::find_if_not(sample_, is_served);
-    if (gap == sample_.end()) return;
-    const Variant* best = nullptr;
+      if (is_served) continue;
+      const std::optional<Variant> best = widest_at(problem);
+      if (!best) continue;
+      const bool is_full = wanted.size() == kMaxPlanVariants;
+      if (is_full) wanted.pop_back();  // which is of the ladder
+      wanted.push_back({*best, true});
+      if (is_full) return;
+      chosen.push_back(candidate(*best));
+    }
+  }
+
+  // The variant of the ladder that serves the problem and most of the sample; nullopt: none does.
+  std::optional<Variant> widest_at(const Problem& problem) const {
+    std::optional<Variant> widest;
     std::ptrdiff_t most = 0;
-    const std::vector<LadderVariant> ladder = ladder_at(*gap, ladder_, info_.limits);
-    for (const auto& [variant, estimate] : ladder) {
+    for (const auto& [variant, estimate] : ladder_at(problem, ladder_, info_.limits)) {
       const Candidate one = candidate(variant);
-      if (!is_usable(variant) || !is_expected_to_serve(one, *gap)) continue;
+      if (!is_usable(variant) || !is_expected_to_serve(one, problem)) continue;
       const std::ptrdiff_t served = std::ranges::count_if(
-          sample_, [&](const Problem& problem) { return is_expected_to_serve(one, problem); });
+          sample_, [&](const Problem& other) { return is_expected_to_serve(one, other); });
       if (served <= most) continue;
-      best = &variant;
+      widest = variant;
       most = served;
     }
-    if (best == nullptr) return;
-    if (wanted.size() == kMaxPlanVariants) wanted.pop_back();  // which is of the ladder
-    wanted.push_back({*best, true});
+    return widest;
   }
 
   struct Candidate {
-    const Variant& variant;
+    Variant variant;
     const LoadedVariant* loaded;  // null: not yet
   };
   Candidate candidate(const Variant& variant) const {
@@ -182,9 +189,10 @@ class PlanLoader {
   // a launch then says why they refuse.
   const std::vector<Variant>& of_ladder(std::size_t point) {
     if (const auto known = of_points_.find(point); known != of_points_.end()) return known->second;
-    if (usable_.empty())
+    if (usable_.empty()) {
       std::ranges::copy_if(ladder_, std::back_inserter(usable_),
-                           [&](const Variant& variant) { return is_usable(variant); });
+                           [this](const Variant& variant) { return is_usable(variant); });
+    }
     std::vector<Variant> rest;
     std::ranges::copy_if(usable_, std::back_inserter(rest), [&](const Variant& variant) {
       return refusals_.empty() || !refusals_.contains({point, text(variant)});
@@ -377,7 +385,8 @@ class PlanLoader {
   std::vector<const TunedEntry*> picks_;
   std::unique_ptr<const PlanRules> rules_;
   std::vector<std::optional<Variant>> of_rules_;  // what the patterns of the rules are here
-  std::vector<Problem> points_, sample_;  // at which variants are chosen; of gaps between them
+  std::vector<Problem> points_;                   // at which variants are chosen
+  std::vector<Problem> sample_;                   // which shows gaps between them
   std::map<std::string, std::unique_ptr<LoadedVariant>> loaded_;  // by variant text
   std::map<std::string, Status> failed_;                          // likewise
   std::vector<Variant> usable_;                            // of the ladder, until something fails

@@ -43,7 +43,7 @@ struct PlanRequest {
 //  - for each leaf of the rules that such a shape can reach, the best one;
 //  - from the ladder, the first one for aligned pointers and the first one for any pointers, at the
 //    ends and the middle of the ranges and at the tuned problems;
-//  - if a sample of the ranges has a shape that none of these serves, one more of the ladder.
+//  - for each shape of a sample of the ranges that none of these serves, another one of the ladder.
 // If a variant fails, the next best one takes its place.
 Result<PlanVariants> load_plan_variants(const PlanRequest& request);
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -238,6 +239,9 @@ struct Default {
   std::vector<PatternValue> values;  // one per parameter of the design, in order
   std::optional<Expression> when;    // of stage compile; absent: everywhere
 };
+
+// In place of a value of Design::estimate: there is none, or it cannot be computed.
+inline constexpr std::int64_t kNoEstimate = std::numeric_limits<std::int64_t>::max();
 
 struct Design {
   std::string name;

@@ -4,6 +4,18 @@
 
 namespace mgtune {
 
+// The finalizer of SplitMix64 (https://prng.di.unimi.it/splitmix64.c) for each dim.
+std::uint64_t hash_of(std::span<const std::int64_t> dims) {
+  std::uint64_t hash = 0;
+  for (const std::int64_t dim : dims) {
+    hash += static_cast<std::uint64_t>(dim) + 0x9e3779b97f4a7c15U;
+    hash = (hash ^ (hash >> 30U)) * 0xbf58476d1ce4e5b9U;
+    hash = (hash ^ (hash >> 27U)) * 0x94d049bb133111ebU;
+    hash ^= hash >> 31U;
+  }
+  return hash;
+}
+
 LaunchDims::LaunchDims(const Operator& op) : op_(op) {
   for (const Dim& dim : op.dims) {
     if (dim.kind != DimKind::fixed) dims_.push_back(&dim);

@@ -19,6 +19,9 @@ struct DimRange {
   std::int64_t high = 1;
 };
 
+// Every bit of a dim affects every bit of the hash.
+std::uint64_t hash_of(std::span<const std::int64_t> dims);
+
 class LaunchDims {
  public:
   explicit LaunchDims(const Operator& op);

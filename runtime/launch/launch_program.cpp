@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <limits>
 #include <utility>
 
 namespace mgtune {
@@ -41,17 +40,16 @@ Status LaunchProgram::begin(std::span<const std::int64_t> dims, LaunchFrame& fra
 }
 
 std::int64_t LaunchProgram::estimate(std::span<const std::int64_t> dims, LaunchFrame& frame) const {
-  constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::max();
-  if (!estimate_) return kUnknown;
+  if (!estimate_) return kNoEstimate;
   std::copy(loaded_.begin(), loaded_.end(), frame.slots.begin());
-  if (!dims_.resolve(dims, frame.slots).ok()) return kUnknown;
+  if (!dims_.resolve(dims, frame.slots).ok()) return kNoEstimate;
   for (const Let* let : estimate_lets_) {
     const Result<std::int64_t> value = let->value.evaluate(frame.slots);
-    if (!value.ok()) return kUnknown;
+    if (!value.ok()) return kNoEstimate;
     frame.slots[std::size_t(let->slot)] = *value;
   }
   std::int64_t estimate = 0;
-  return estimate_->evaluate(frame, estimate).ok() ? estimate : kUnknown;
+  return estimate_->evaluate(frame, estimate).ok() ? estimate : kNoEstimate;
 }
 
 bool LaunchProgram::admits(std::span<void* const> tensors, LaunchFrame& frame,

@@ -87,8 +87,8 @@ class LaunchProgram {
   // Writes dims and defaults into the frame. invalid_argument for dims that the operator refuses.
   Status begin(std::span<const std::int64_t> dims, LaunchFrame& frame) const;
 
-  // Design::estimate for these dims. Evaluates only the lets that it needs. The largest integer if
-  // there is none, or if it cannot be computed. Changes the frame, so begin() has to follow.
+  // Design::estimate for these dims, or kNoEstimate. Evaluates only the lets that it needs. Changes
+  // the frame, so begin() has to follow.
   std::int64_t estimate(std::span<const std::int64_t> dims, LaunchFrame& frame) const;
 
   // invalid_argument if tensors or scalars are not those that the binding declares.
@@ -176,6 +176,10 @@ class LaunchProgram {
   LaunchProgram(const Operator& op, const Design& design, const DeviceLimits& limits, Slots loaded)
       : op_(&op), design_(&design), limits_(limits), loaded_(std::move(loaded)), dims_(op) {}
   Status compile_estimate();
+  // Marks the slots of the expressions that a launch evaluates, without the lets.
+  void mark_what_launches_read(std::vector<bool>& slots) const;
+  // Marks the slots that the marked lets read.
+  void mark_what_lets_read(std::vector<bool>& slots) const;
   Status compile_tensors();
   Status compile_buffers();
   Status compile_constants(const std::vector<std::size_t>& bytes);
@@ -198,9 +202,9 @@ class LaunchProgram {
   Slots loaded_;
   LaunchDims dims_;
   std::vector<const Expression*> op_constraints_, constraints_;  // of stages after compile
-  std::vector<const Let*> lets_;                                 // of stage launch
+  std::vector<const Let*> lets_;  // of stage launch, without those that only the estimate needs
   std::optional<LaunchValue> estimate_;
-  std::vector<const Let*> estimate_lets_;  // those of `lets_` that the estimate needs
+  std::vector<const Let*> estimate_lets_;  // those that the estimate needs
   std::vector<TensorRule> tensors_;
   std::vector<AlignmentRule> alignments_;
   std::vector<ConstantRule> constants_;

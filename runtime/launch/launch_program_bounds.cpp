@@ -84,9 +84,7 @@ std::vector<bool> LaunchProgram::dims_that_size_workspace() const {
     use(rule.present.slots());
     for (const LaunchValue& extent : rule.shape) use(extent.slots());
   }
-  for (auto let = lets_.rbegin(); let != lets_.rend(); ++let) {
-    if (used[std::size_t((*let)->slot)]) use((*let)->value.slots());
-  }
+  mark_what_lets_read(used);
   for (std::size_t i = dims_.size(); i-- > 0;) {
     if (used[std::size_t(dims_[i].slot)] && dims_[i].fallback) use(dims_[i].fallback->slots());
   }

@@ -53,28 +53,63 @@ Result<LaunchProgram> LaunchProgram::compile(const Operator& op, const Variant& 
   for (const Let& let : design.lets) {
     if (let.value.stage() == Stage::launch) program.lets_.push_back(&let);
   }
-  MGTUNE_TRY(program.compile_estimate());
   MGTUNE_TRY(program.compile_tensors());
   MGTUNE_TRY(program.compile_constants(constants));
   MGTUNE_TRY(program.compile_buffers());
   for (std::size_t i = 0; i < design.launches.size(); ++i) MGTUNE_TRY(program.compile_kernel(i));
+  MGTUNE_TRY(program.compile_estimate());
   return program;
 }
 
+// Comes last: lets that only the estimate needs are taken away from the launch.
 Status LaunchProgram::compile_estimate() {
   if (!design_->estimate) return {};
   MGTUNE_ASSIGN(estimate_, LaunchValue::fold(*design_->estimate, loaded_));
-  std::vector<bool> is_needed(loaded_.size(), false);
-  const auto need = [&](std::span<const int> slots) {
-    for (const int slot : slots) is_needed[std::size_t(slot)] = true;
-  };
-  need(estimate_->slots());
-  for (auto let = lets_.rbegin(); let != lets_.rend(); ++let) {
-    if (!is_needed[std::size_t((*let)->slot)]) continue;
-    need((*let)->value.slots());
-    estimate_lets_.insert(estimate_lets_.begin(), *let);
-  }
+  std::vector<bool> by_estimate(loaded_.size()), by_launches(loaded_.size());
+  for (const int slot : estimate_->slots()) by_estimate[std::size_t(slot)] = true;
+  mark_what_lets_read(by_estimate);
+  mark_what_launches_read(by_launches);
+  mark_what_lets_read(by_launches);
+  std::erase_if(lets_, [&](const Let* let) {
+    const auto slot = std::size_t(let->slot);
+    if (by_estimate[slot]) estimate_lets_.push_back(let);
+    return by_estimate[slot] && !by_launches[slot];
+  });
   return {};
+}
+
+void LaunchProgram::mark_what_launches_read(std::vector<bool>& slots) const {
+  const auto mark = [&](std::span<const int> read) {
+    for (const int slot : read) slots[std::size_t(slot)] = true;
+  };
+  const auto mark_all = [&](std::span<const LaunchValue> values) {
+    for (const LaunchValue& value : values) mark(value.slots());
+  };
+  for (const Expression* constraint : constraints_) mark(constraint->slots());
+  for (const TensorRule& rule : tensors_) mark(rule.present.slots());
+  for (const AlignmentRule& rule : alignments_) mark(rule.bytes.slots());
+  for (const ConstantRule& rule : constants_) mark_all(rule.shape);
+  for (const BufferRule& rule : buffers_) {
+    mark(rule.present.slots());
+    mark_all(rule.shape);
+  }
+  for (const KernelRule& rule : kernels_) {
+    for (const LaunchValue* value : {&rule.when, &rule.shared, &rule.cooperative, &rule.pdl}) {
+      mark(value->slots());
+    }
+    for (const auto* extents : {&rule.grid, &rule.block, &rule.cluster}) mark_all(*extents);
+    for (const ArgumentRule& argument : rule.args) mark(argument.value.slots());
+    for (const MapRule& map : rule.maps) {
+      for (const auto* values : {&map.extent, &map.stride, &map.box}) mark_all(*values);
+    }
+  }
+}
+
+void LaunchProgram::mark_what_lets_read(std::vector<bool>& slots) const {
+  for (auto let = lets_.rbegin(); let != lets_.rend(); ++let) {
+    if (!slots[std::size_t((*let)->slot)]) continue;
+    for (const int slot : (*let)->value.slots()) slots[std::size_t(slot)] = true;
+  }
 }
 
 Status LaunchProgram::compile_tensors() {

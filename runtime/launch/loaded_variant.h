@@ -67,8 +67,7 @@ class LoadedVariant {
   // Why serves() is false, as unsupported or invalid_argument; ok if it is true.
   Status refusal(const LaunchArguments& arguments) const;
 
-  // Design::estimate for these dims; the largest integer if the design has none, or if it cannot be
-  // computed for them. Allocates nothing.
+  // Design::estimate for these dims, or kNoEstimate.
   std::int64_t estimate(std::span<const std::int64_t> dims) const;
 
   // Bytes of workspace for these dims. The part that must start out zeroed is at the front.

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <vector>
 
@@ -15,11 +14,8 @@ namespace mgtune {
 
 struct LadderVariant {
   Variant variant;
-  // Design::estimate at the problem. kNoEstimate if the design has none, or if it cannot be
-  // computed.
-  std::int64_t estimate;
+  std::int64_t estimate;  // Design::estimate at the problem, or kNoEstimate
 };
-inline constexpr std::int64_t kNoEstimate = std::numeric_limits<std::int64_t>::max();
 
 // The variants of `ladder` (default_ladder(), or a part of it) that may serve the problem, in the
 // order in which they are tried there. Designs with an estimate that follow one another form a
@@ -33,8 +29,8 @@ std::vector<std::size_t> ladder_groups(const Operator& op, std::span<const Varia
 
 // Up to three variants of `ladder`: the first one of ladder_at() that serves the problem as it is;
 // the first one that serves it for any pointers that a caller may pass; and the first one that also
-// serves odd strides, for any pointers. Each variant is in
-// the result once. There are fewer if none serves one of the three cases.
+// serves odd strides, for any pointers. Each variant is in the result once. There are fewer if none
+// serves one of the three cases.
 std::vector<Variant> default_variants(const Problem& problem, std::span<const Variant> ladder,
                                       const DeviceLimits& device);
 

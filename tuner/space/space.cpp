@@ -45,10 +45,10 @@ SlotLevels slot_levels(const Design& design, Stage known) {
 // ladder.
 constexpr double kMostOfBest = 1.25;
 
-// Whether a rung serves for sure. Constraints that read build.* are tested when a build is loaded;
-// here they must hold for the least that a build can have, which is 1.
-bool serves_with_any_build(const Problem& problem, const Variant& rung,
-                           const DeviceLimits& device) {
+// Whether a rung serves if build.* is 1: constraints that need more of a build, such as clusters
+// for all tiles at once, may turn out to be false when it is loaded.
+bool serves_with_least_build(const Problem& problem, const Variant& rung,
+                             const DeviceLimits& device) {
   const std::optional<Slots> slots = serving_slots(problem, rung, device);
   const Design& design = problem.op->designs[static_cast<std::size_t>(rung.design)];
   return slots && std::ranges::all_of(design.constraints, [&](const Expression& constraint) {
@@ -98,7 +98,7 @@ Space::Space(const Problem& problem, const DeviceLimits& device,
   std::int64_t best = kNoEstimate;
   std::vector<Variant> ladder;
   for (auto& [variant, estimate] : ladder_at(problem, defaults_, device)) {
-    const bool counts = serves(variant) && serves_with_any_build(problem, variant, device);
+    const bool counts = serves(variant) && serves_with_least_build(problem, variant, device);
     if (counts) best = std::min(best, estimate);
     ladder.push_back(std::move(variant));
   }

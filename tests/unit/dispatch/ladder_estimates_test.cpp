@@ -183,6 +183,16 @@ TEST_F(LadderEstimatesTest, LeaveNoGapBetweenThePointsOfAPlan) {
   EXPECT_EQ(run(*wide, 700), "tile<64, false>");
 }
 
+// A launch does not evaluate lets that only the estimate reads.
+TEST_F(LadderEstimatesTest, DoNotKeepAVariantFromRunningIfTheirLetsFail) {
+  device_.resident_clusters = 0;  // so that pairs refuse
+  const Operator op = decode_toy(
+      "toy.tiles", replaced(kToyTiles, "ceil_div(m, SIZE * device.sm_count)", "m / (m - 8400)"));
+  const auto wide = plan(op, 64, 30000);
+  ASSERT_THAT(wide->variants(), testing::Not(testing::Contains("any")));
+  EXPECT_THAT(run(*wide, 8400), testing::StartsWith("tile<"));
+}
+
 TEST_F(LadderEstimatesTest, AreNoPartOfALaunch) {
   const Operator other =
       decode_toy("toy.tiles", replaced(kToyTiles, "waves * (SIZE + 10)", "waves * (SIZE + 11)"));
