@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Fits the constants of the estimates of gemm.forward on Hopper to measured times, and says how good they are.
+"""Fits the constants of the estimate of gemm.forward on Hopper to measured times, and says how good they are.
 
-  scripts/fit_products.py results/h200/recorded/random_problems/gemm.forward.csv.gz
+  scripts/fit_gemm_estimate.py results/h200/recorded/random_problems/gemm.forward.csv.gz
 
 kernels/gemm/README.md has the formula ("The estimate"), kernels/gemm/forward.json its rounded constants. The times are
 of tiles of any size, in rows `problem,variant,median_ns,sm_mhz,samples,outcome`, and are converted to clocks: by the
