@@ -48,11 +48,14 @@ class CliKillTest : public ::testing::Test {
   }
 
   // Racing compares times, and those of emulation are noise: both words say that it passed.
+  // A database without content has no rows. That is what expect_whole() leaves of one whose maker
+  // was killed in its first commit, because it rolls that commit back.
   std::set<Row> rows() const {
-    const Result<std::vector<OutcomeView>> views =
-        Store::open(mgtune_->database(), Store::Mode::read_only)->outcomes();
+    if (!has_database()) return {};
+    Store store = Store::open(mgtune_->database(), Store::Mode::read_only).value();
+    const std::vector<OutcomeView> views = store.outcomes().value();
     std::set<Row> rows;
-    for (const OutcomeView& view : views.value()) {
+    for (const OutcomeView& view : views) {
       const bool passed = view.outcome == Outcome::raced_out;
       rows.emplace(view.variant, passed ? Outcome::ok : view.outcome);
     }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <sqlite3.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <set>
@@ -20,6 +21,7 @@ class FaultyVfs {
     short_write,  // a write puts down its first half, then as above
     io_error,     // that call alone: SQLITE_IOERR_*, SQLITE_CANTOPEN
     broken,       // that call and each later one
+    killed,       // the process ends in place of that call, with exit code 0
   };
 
   FaultyVfs() : real_(sqlite3_vfs_find(nullptr)) {
@@ -70,6 +72,7 @@ class FaultyVfs {
     if (number < failing_call_) return Answer::real;
     if (number == failing_call_) {
       struck_ = call;
+      if (mode_ == Mode::killed) ::_exit(0);
       return mode_ == Mode::short_write && struck_ == "xWrite" ? Answer::half : Answer::fail;
     }
     if (mode_ == Mode::io_error) return Answer::real;

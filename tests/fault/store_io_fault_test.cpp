@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -115,6 +117,49 @@ TEST_F(StoreIoFault, CreatingAStore) {
                       expect_whole();
                     });
   EXPECT_THAT(calls, testing::IsSupersetOf({"xOpen", "xRead", "xWrite", "xSync", "xDelete"}));
+}
+
+// Whether the maker of a store, a process of its own, was killed in place of its n-th call. It was
+// not if it makes fewer calls.
+bool is_maker_killed_at(int call, const std::string& path) {
+  constexpr int kMadeIt = 7;
+  const pid_t maker = ::fork();
+  EXPECT_GE(maker, 0);
+  if (maker == 0) {
+    FaultyVfs vfs;
+    vfs.fail(call, Mode::killed);
+    static_cast<void>(Store::open(path, Store::Mode::read_write));
+    ::_exit(kMadeIt);
+  }
+  int status = 0;
+  EXPECT_EQ(::waitpid(maker, &status, 0), maker);
+  EXPECT_TRUE(WIFEXITED(status));
+  return WEXITSTATUS(status) != kMadeIt;
+}
+
+// While the first commit is half done, the file has content. Whoever reads it first rolls it back,
+// and an empty file is left, which is none to the next reader.
+TEST_F(StoreIoFault, AStoreWhoseMakerIsKilledReadsAsNoneOrAsAnEmptyOne) {
+  int rolled_back = 0;
+  for (int call = 0;; ++call) {
+    remove_files();
+    if (!is_maker_killed_at(call, path_)) break;
+    const testing::ScopedTrace trace(__FILE__, __LINE__, "call " + std::to_string(call));
+    const bool had_content =
+        std::filesystem::exists(path_) && std::filesystem::file_size(path_) > 0;
+    Result<Store> first = Store::open(path_, Store::Mode::read_only);
+    ASSERT_EQ(first.ok(), had_content) << first.status().message();
+    if (had_content) expect_whole();
+    Result<Store> second = Store::open(path_, Store::Mode::read_only);
+    if (second.ok()) {
+      EXPECT_TRUE(second->sweeps()->empty());
+    } else {
+      ASSERT_EQ(second.status().code(), StatusCode::not_found) << second.status().message();
+    }
+    rolled_back += first.ok() && !second.ok() ? 1 : 0;
+    ASSERT_TRUE(Store::open(path_, Store::Mode::read_write).ok());
+  }
+  EXPECT_GT(rolled_back, 0);
 }
 
 TEST_F(StoreIoFault, BringingAnOlderStoreUpToDate) {
