@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "store/store.h"
+#include "tests/helpers/long_lane.h"
 #include "tests/helpers/mgtune_program.h"
 #include "tests/helpers/test_paths.h"
 
@@ -54,6 +55,7 @@ TEST_F(CliFaultyTest, OneElementPastTheEndIsSeen) {
 }
 
 TEST_F(CliFaultyTest, AnEndlessKernelTimesOut) {
+  if (!in_long_lane(true, false)) GTEST_SKIP() << "it takes 40 s: scripts/test.sh --all runs it";
   const OutcomeView row = row_of("endless_loop");
   EXPECT_EQ(row.outcome, Outcome::timeout) << row.message;
   EXPECT_THAT(row.message, AnyOf(HasSubstr("endless_loop.cu:"), HasSubstr("not done within")));
