@@ -10,7 +10,14 @@
 
 #include "dispatch/dispatch_table.h"
 #include "dispatch/plan.h"
+#include "dispatch/plan_rules.h"
+#include "family/catalog.h"
+#include "json/json_value.h"
+#include "selection/gpu_similarity.h"
+#include "system/file_system.h"
 #include "tests/helpers/operators/toy_operators.h"
+#include "tests/helpers/replaced.h"
+#include "tests/helpers/test_paths.h"
 #include "tests/helpers/tuned_database.h"
 
 namespace mgtune {
@@ -123,6 +130,26 @@ void LookUpRules(benchmark::State& state) {
   }
 }
 BENCHMARK(LookUpRules);
+
+// The same in the rules of rmsnorm.backward on an H200, which have 32 leaves.
+void LookUpShippedRules(benchmark::State& state) {
+  Catalog catalog(FileSystem::real());
+  const Operator& op = *catalog.find_operator("rmsnorm.backward").value();
+  const std::string file = source_path("results/h200/rmsnorm.backward.rules.json");
+  const auto of_file = std::make_shared<const Rules>(
+      must(read_rules(file, must(parse_json(file_content(file))), op)));
+  const Binding binding = bound(op, {{"hidden", "4096"}, {"T", "bf16"}, {"dw", "true"}});
+  const PlanRules rules(of_file, binding, {{1, 65536}, {1, 0}}, device_of(of_file->gpu));
+  Slots slots = binding.slots;
+  const std::vector<std::int64_t> rows = random_rows();
+  const auto rows_slot = std::size_t(op.dims.front().slot);
+  std::size_t next = 0;
+  for ([[maybe_unused]] auto _ : state) {
+    slots[rows_slot] = rows[next++ % rows.size()];
+    benchmark::DoNotOptimize(rules.find(slots));
+  }
+}
+BENCHMARK(LookUpShippedRules);
 
 void LaunchWithRandomRows(benchmark::State& state) {
   const NormPlan norm(state.range(0));

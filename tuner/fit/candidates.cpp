@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <numeric>
-#include <utility>
+#include <optional>
 
-#include "fit/estimated_losses.h"
+#include "fit/choices.h"
 #include "fit/representatives.h"
-#include "selection/rules.h"
 
 namespace mgtune {
 
@@ -22,26 +21,23 @@ std::vector<const VariantPattern*> Candidates::at(const Problem& problem) const 
 }
 
 Candidates choose_candidates(const FitData& data, std::size_t count, std::size_t per_problem) {
-  const LossTable estimated = estimated_losses(data);
-  std::vector<std::size_t> all(data.problems.size());
+  std::vector<Choices> choices;
+  for (std::size_t p = 0; p < data.measured.size(); ++p) choices.push_back(choices_at(data, p));
+  const LossTable estimated = table_of(choices, estimates_of(data));
+  std::vector<std::size_t> all(choices.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
-  std::vector<std::size_t> chosen = choose_representatives(data.table, all, kMaxRuleVariants);
-  const std::size_t named = chosen.size();
-  for (const std::size_t v : choose_representatives(estimated, all, count)) {
-    if (std::ranges::find(chosen, v) == chosen.end()) chosen.push_back(v);
-  }
+  const std::vector<std::size_t> chosen = choose_representatives(estimated, all, count);
   Candidates candidates;
   for (const std::size_t v : chosen) candidates.patterns.push_back(data.patterns[v]);
   for (const std::size_t p : all) {
-    std::vector<std::size_t>& places = candidates.promising[data.problems[p].text()];
+    const Choices& here = choices[p];
+    std::vector<std::size_t>& places = candidates.promising[here.problem.text()];
     for (std::size_t place = 0; place < chosen.size(); ++place) {
-      const std::size_t v = chosen[place];
-      const bool is_timed = data.timed[p * estimated.variants + v];
-      if (!is_timed && estimated.serves(p, v)) places.push_back(place);
+      const std::optional<std::size_t> serving = here.of_pattern[chosen[place]];
+      if (serving && !here.measured[*serving]) places.push_back(place);
     }
-    std::ranges::stable_sort(places, {}, [&](std::size_t place) {
-      return std::pair(place >= named, estimated.loss(p, chosen[place]));
-    });
+    std::ranges::stable_sort(places, {},
+                             [&](std::size_t place) { return estimated.loss(p, chosen[place]); });
     places.resize(std::min(places.size(), per_problem));
   }
   return candidates;

@@ -1,6 +1,6 @@
 // Candidates: the patterns that rules will probably name, and the problems at which these patterns
-// have no time yet. A sweep for rules measures the patterns at these problems, because a fit uses
-// only measured times. Plain data and a pure function.
+// have no time yet. A sweep for rules measures the patterns at these problems, because a measured
+// loss is better than an estimate. Plain data and a pure function.
 
 #pragma once
 
@@ -11,7 +11,7 @@
 
 #include "family/problem.h"
 #include "family/variant_pattern.h"
-#include "fit/loss_table.h"
+#include "fit/fit_data.h"
 
 namespace mgtune {
 
@@ -29,10 +29,9 @@ struct Candidates {
   std::vector<const VariantPattern*> at(const Problem& problem) const;
 };
 
-// Chooses at most kMaxRuleVariants patterns by the measured losses, and at most `count` by the
-// estimated losses (fit/estimated_losses.h). Promising at a problem are those that can serve it and
-// have no time there: first the patterns that the measured losses chose, then the others, each with
-// the smallest estimated losses first; at most `per_problem`.
+// Chooses at most `count` patterns by the measured losses and, where there is none, by estimates
+// (fit/loss_estimates.h). Promising at a problem are those that can serve it and have no time
+// there, with the smallest estimates first; at most `per_problem`.
 Candidates choose_candidates(const FitData& data, std::size_t count, std::size_t per_problem);
 
 }  // namespace mgtune

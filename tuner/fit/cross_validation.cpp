@@ -19,6 +19,10 @@ constexpr std::size_t kBands = 4;
 // Two sizes count as equal if their mean costs differ by less than 1 % plus a loss of 0.02 %.
 constexpr double kNearlyEqual = 1.01, kNearlyEqualCost = 2e-4;
 
+// Up to this many problems, each is left out alone. More are left out in groups of equal size.
+constexpr std::size_t kMostAlone = 24;
+constexpr std::size_t kGroups = 16;
+
 // Collects the losses of left-out problems, for rules of every size.
 class LossesBySize {
  public:
@@ -27,28 +31,30 @@ class LossesBySize {
         sums_(kVariants.size() * kMaxRuleLeaves * problems, 0),
         counts_(problems, 0) {}
 
-  void add(const FitData& data, const ProblemFeatures& features,
-           const std::vector<std::size_t>& left_out) {
+  void add(const FitData& data, std::span<const Choices> choices, const ProblemFeatures& features,
+           const LossTable& truth, const std::vector<std::size_t>& left_out) {
+    std::vector<bool> is_left_out(choices.size(), false);
+    for (const std::size_t p : left_out) is_left_out[p] = true;
+    std::vector<const MeasuredLosses*> known;
     std::vector<std::size_t> rest;
-    for (std::size_t p = 0; p < problems_; ++p) {
-      if (std::ranges::find(left_out, p) == left_out.end()) rest.push_back(p);
+    for (std::size_t p = 0; p < choices.size(); ++p) {
+      if (is_left_out[p]) continue;
+      rest.push_back(p);
+      if (p < problems_) known.push_back(&data.measured[p]);
     }
-    if (rest.empty()) return;
+    if (known.empty()) return;
     for (const std::size_t p : left_out) ++counts_[p];
+    const LossTable table = table_of(choices, LossEstimates(known, *data.variants));
     for (std::size_t v = 0; v < kVariants.size(); ++v) {
-      RuleTree tree(data.table, features, choose_representatives(data.table, rest, kVariants[v]),
-                    rest);
+      RuleTree tree(table, features, choose_representatives(table, rest, kVariants[v]), rest,
+                    problems_);
       for (std::size_t leaves = 0; leaves < kMaxRuleLeaves; ++leaves) {
         if (leaves > 0) tree.split();
         for (const std::size_t p : left_out) {
-          at(v, leaves, p) += loss_of_ranking(data.table, p, tree.leaf_of(p).ranking);
+          at(v, leaves, p) += loss_of_ranking(truth, p, tree.leaf_of(p).ranking);
         }
       }
     }
-  }
-
-  bool empty() const {
-    return std::ranges::all_of(counts_, [](int n) { return n == 0; });
   }
 
   // -1: the problem was never left out.
@@ -82,33 +88,39 @@ struct Place {
   std::size_t variants = 0, leaves = 0;  // places in kVariants; one less than the leaves
 };
 
-Place best_place(const LossesBySize& by_problem, const LossesBySize& by_band) {
-  const auto cost = [&](std::size_t v, std::size_t leaves) {
-    const double alone = by_problem.mean_cost(v, leaves);
-    return by_band.empty() ? alone : (alone + by_band.mean_cost(v, leaves)) / 2;
-  };
+Place best_place(const LossesBySize& losses) {
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t v = 0; v < kVariants.size(); ++v) {
     for (std::size_t leaves = 0; leaves < kMaxRuleLeaves; ++leaves) {
-      least = std::min(least, cost(v, leaves));
+      least = std::min(least, losses.mean_cost(v, leaves));
     }
   }
+  const double enough = kNearlyEqual * least + kNearlyEqualCost;
   for (std::size_t leaves = 0; leaves < kMaxRuleLeaves; ++leaves) {
     for (std::size_t v = 0; v < kVariants.size(); ++v) {
-      if (cost(v, leaves) <= kNearlyEqual * least + kNearlyEqualCost) return {v, leaves};
+      if (losses.mean_cost(v, leaves) <= enough) return {v, leaves};
     }
   }
   return {};
+}
+
+// Problems that are near in the order of their texts are in different groups.
+std::vector<std::vector<std::size_t>> groups_of(std::size_t count) {
+  std::vector<std::vector<std::size_t>> groups(count <= kMostAlone ? count : kGroups);
+  for (std::size_t p = 0; p < count; ++p) groups[p % groups.size()].push_back(p);
+  return groups;
 }
 
 }  // namespace
 
 std::vector<std::vector<std::size_t>> dim_bands(const FitData& data) {
   std::vector<std::vector<std::size_t>> bands;
-  const std::size_t count = data.problems.size();
+  const std::size_t count = data.measured.size();
   for (const Dim& dim : data.op->dims) {
     if (dim.fallback) continue;
-    const auto value = [&](std::size_t p) { return data.problems[p].slots[std::size_t(dim.slot)]; };
+    const auto value = [&](std::size_t p) {
+      return data.measured[p].problem.slots[std::size_t(dim.slot)];
+    };
     std::vector<std::size_t> order(count);
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::stable_sort(order, {}, value);
@@ -128,12 +140,17 @@ std::vector<std::vector<std::size_t>> dim_bands(const FitData& data) {
   return bands;
 }
 
-CrossValidation cross_validate_rules(const FitData& data, const ProblemFeatures& features) {
-  const std::size_t count = data.problems.size();
+CrossValidation cross_validate_rules(const FitData& data, std::span<const Choices> choices,
+                                     const ProblemFeatures& features, const LossTable& truth) {
+  const std::size_t count = data.measured.size();
   LossesBySize by_problem(count), by_band(count);
-  for (std::size_t p = 0; p < count; ++p) by_problem.add(data, features, {p});
-  for (const std::vector<std::size_t>& band : dim_bands(data)) by_band.add(data, features, band);
-  const Place place = best_place(by_problem, by_band);
+  for (const std::vector<std::size_t>& group : groups_of(count)) {
+    by_problem.add(data, choices, features, truth, group);
+  }
+  for (const std::vector<std::size_t>& band : dim_bands(data)) {
+    by_band.add(data, choices, features, truth, band);
+  }
+  const Place place = best_place(by_problem);
   CrossValidation result;
   result.size = {kVariants[place.variants], place.leaves + 1};
   for (std::size_t p = 0; p < count; ++p) {

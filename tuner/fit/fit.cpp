@@ -6,13 +6,16 @@
 #include <utility>
 
 #include "exchange/formats.h"
+#include "fit/choices.h"
 #include "fit/cross_validation.h"
+#include "fit/loss_table.h"
 #include "fit/problem_features.h"
 #include "fit/representatives.h"
 #include "fit/rule_tree.h"
 #include "fit/rules_document.h"
 #include "json/json_value.h"
 #include "plan/problem_set.h"
+#include "plan/random_problems.h"
 #include "results/result_words.h"
 #include "results/stored_results.h"
 
@@ -43,51 +46,80 @@ Result<GpuRecord> gpu_with_results(const std::string& word, const MeasuredRows& 
                           op.full_name() + ": " + listed(models));
 }
 
-std::vector<double> losses_of(const FitData& data, const RuleTree& tree) {
+// Of the measured problems, which are the first ones of the table.
+std::vector<double> losses_of(const LossTable& table, const RuleTree& tree, std::size_t measured) {
   std::vector<double> losses;
-  for (std::size_t p = 0; p < data.problems.size(); ++p) {
-    losses.push_back(loss_of_ranking(data.table, p, tree.leaf_of(p).ranking));
+  for (std::size_t p = 0; p < measured; ++p) {
+    losses.push_back(loss_of_ranking(table, p, tree.leaf_of(p).ranking));
   }
   return losses;
 }
 
-std::vector<double> least_losses(const FitData& data, const std::vector<std::size_t>& variants) {
+std::vector<double> least_losses(const LossTable& table, const std::vector<std::size_t>& variants,
+                                 std::size_t measured) {
   std::vector<double> losses;
-  for (std::size_t p = 0; p < data.problems.size(); ++p) {
-    float least = data.table.ladder[p];
-    for (const std::size_t v : variants) least = std::min(least, data.table.loss_or_ladder(p, v));
+  for (std::size_t p = 0; p < measured; ++p) {
+    float least = table.ladder[p];
+    for (const std::size_t v : variants) least = std::min(least, table.loss_or_ladder(p, v));
     losses.push_back(least);
   }
   return losses;
+}
+
+// The measured problems, and behind them twice as many that lie between them, whose losses are
+// estimated. So the conditions of rules do not depend on which problems happened to be measured.
+std::vector<Problem> problems_of_fit(const FitData& data) {
+  constexpr std::size_t kDrawnPerMeasured = 2;
+  constexpr std::uint64_t kSeed = 1;
+  std::vector<Problem> problems;
+  for (const MeasuredLosses& measured : data.measured) problems.push_back(measured.problem);
+  for (Problem& drawn : draw_problems_like(problems, kDrawnPerMeasured * problems.size(), kSeed)) {
+    problems.push_back(std::move(drawn));
+  }
+  return problems;
+}
+
+std::vector<Choices> choices_of_fit(const FitData& data, const std::vector<Problem>& problems) {
+  std::vector<Choices> choices;
+  for (std::size_t p = 0; p < problems.size(); ++p) {
+    choices.push_back(p < data.measured.size() ? choices_at(data, p)
+                                               : choices_at(data, problems[p]));
+  }
+  return choices;
 }
 
 }  // namespace
 
 Result<FittedRules> fit_rules(const FitData& data, const FitData* held_out,
                               const std::string& command, const std::string& commit) {
-  const ProblemFeatures features(*data.op, data.problems, data.gpu);
-  const CrossValidation validation = cross_validate_rules(data, features);
-  std::vector<std::size_t> all(data.problems.size());
+  const std::size_t measured = data.measured.size();
+  const std::vector<Problem> problems = problems_of_fit(data);
+  const ProblemFeatures features(*data.op, problems, data.gpu);
+  const std::vector<Choices> choices = choices_of_fit(data, problems);
+  const LossTable table = table_of(choices, estimates_of(data));
+  const CrossValidation validation = cross_validate_rules(data, choices, features, table);
+  std::vector<std::size_t> all(problems.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
   const std::vector<std::size_t> chosen =
-      choose_representatives(data.table, all, validation.size.variants);
-  RuleTree tree(data.table, features, chosen, all);
+      choose_representatives(table, all, validation.size.variants);
+  RuleTree tree(table, features, chosen, all, measured);
   while (tree.leaves() < validation.size.leaves && tree.split()) {
   }
   FittedRules fitted;
   fitted.op = data.op->full_name();
   fitted.gpu_word = document_name({gpu_word(data.gpu)});
-  fitted.problems = data.problems.size();
+  fitted.problems = measured;
   fitted.measurements = data.measurements;
   fitted.candidates = data.patterns.size();
   fitted.leaves = tree.leaves();
-  fitted.fitted = summary_of(losses_of(data, tree));
-  fitted.attainable = summary_of(least_losses(data, chosen));
+  fitted.fitted = summary_of(losses_of(table, tree, measured));
+  fitted.attainable = summary_of(least_losses(table, chosen, measured));
   fitted.left_out_problem = summary_of(validation.left_out_problem);
   std::vector<double> of_bands = validation.left_out_band;
   std::erase_if(of_bands, [](double loss) { return loss < 0; });
   fitted.left_out_band = summary_of(std::move(of_bands));
-  fitted.ladder = summary_of({data.table.ladder.begin(), data.table.ladder.end()});
+  fitted.ladder =
+      summary_of({table.ladder.begin(), table.ladder.begin() + std::ptrdiff_t(measured)});
   std::set<std::size_t> named;
   for (const RuleTree::Node& node : tree.nodes()) {
     const auto ranked = data.before_ladder(node.ranking);
@@ -95,14 +127,14 @@ Result<FittedRules> fit_rules(const FitData& data, const FitData* held_out,
   }
   fitted.variants = named.size();
   fitted.document =
-      rules_document(data, tree, validation.left_out_problem, fitted, command, commit);
+      rules_document(data, table, tree, validation.left_out_problem, fitted, command, commit);
   if (held_out == nullptr) return fitted;
   // Reads the rules back from their text, because programs use exactly what the file says.
   MGTUNE_ASSIGN(const JsonValue document, parse_json(fitted.document));
   MGTUNE_ASSIGN(const Rules rules, read_rules("the rules", document, *data.op));
   MGTUNE_ASSIGN(fitted.held_out, held_out_losses(data, *held_out, rules));
   fitted.document =
-      rules_document(data, tree, validation.left_out_problem, fitted, command, commit);
+      rules_document(data, table, tree, validation.left_out_problem, fitted, command, commit);
   return fitted;
 }
 

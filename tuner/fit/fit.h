@@ -10,8 +10,8 @@
 
 #include "core/status.h"
 #include "family/catalog.h"
+#include "fit/fit_data.h"
 #include "fit/held_out.h"
-#include "fit/loss_table.h"
 
 namespace mgtune {
 

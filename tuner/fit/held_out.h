@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/status.h"
-#include "fit/loss_table.h"
+#include "fit/fit_data.h"
 #include "selection/rules.h"
 
 namespace mgtune {
@@ -21,9 +21,9 @@ struct HeldOut {
   };
   std::vector<OneProblem> problems;  // by text
   LossSummary rules, ladder;
-  // The number of problems at which the variant that the rules choose has no time. It counts as
-  // slower by kUnmeasuredLoss.
-  std::size_t unmeasured = 0;
+  // The numbers of problems at which the variant that the rules or the ladder choose has no time.
+  // Its loss is estimated from all measurements, also those that were held out.
+  std::size_t estimated = 0, estimated_of_ladder = 0;
 };
 
 // The problems of `searched` that `fitted` does not have. The rules are applied as a program

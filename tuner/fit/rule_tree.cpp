@@ -25,8 +25,12 @@ constexpr double kSmallestSaving = 1e-4;
 }  // namespace
 
 RuleTree::RuleTree(const LossTable& table, const ProblemFeatures& features,
-                   std::vector<std::size_t> representatives, std::vector<std::size_t> problems)
-    : table_(table), features_(features), representatives_(std::move(representatives)) {
+                   std::vector<std::size_t> representatives, std::vector<std::size_t> problems,
+                   std::size_t measured)
+    : table_(table),
+      features_(features),
+      representatives_(std::move(representatives)),
+      measured_(measured) {
   representatives_.push_back(table.place_of_ladder());
   for (std::size_t p = 0; p < table.problems(); ++p) {
     for (const std::size_t first : representatives_) {
@@ -132,6 +136,8 @@ std::optional<RuleTree::Split> RuleTree::best_split(const Node& node) const {
     for (std::size_t pair = 0; pair < pairs; ++pair) totals[pair] += pair_costs_[p * pairs + pair];
   }
   const double whole = *std::ranges::min_element(totals);
+  const auto is_measured = [&](std::size_t p) { return p < measured_; };
+  const auto measured = std::ranges::count_if(node.problems, is_measured);
   double best_gain = kSmallestSaving;
   std::size_t best_feature = features_.count(), best_place = 0;
   std::vector<std::size_t> order(count), best_order;
@@ -142,6 +148,7 @@ std::optional<RuleTree::Split> RuleTree::best_split(const Node& node) const {
     std::ranges::fill(below, 0);
     double gain_here = 0;
     std::size_t place_here = 0;
+    std::ptrdiff_t measured_below = 0;
     for (std::size_t i = 0; i + 1 < count; ++i) {
       double least_below = std::numeric_limits<double>::infinity(), least_above = least_below;
       const double* const costs = pair_costs_.data() + order[i] * pairs;
@@ -150,7 +157,9 @@ std::optional<RuleTree::Split> RuleTree::best_split(const Node& node) const {
         least_below = std::min(least_below, below[pair]);
         least_above = std::min(least_above, totals[pair] - below[pair]);
       }
+      measured_below += is_measured(order[i]) ? 1 : 0;
       if (i + 1 < kFewestInLeaf || count - i - 1 < kFewestInLeaf) continue;
+      if (measured_below == 0 || measured_below == measured) continue;
       if (values[order[i]] * kSmallestStep >= values[order[i + 1]]) continue;
       const double gain = whole - least_below - least_above;
       if (gain <= gain_here + 1e-12) continue;

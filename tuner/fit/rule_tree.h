@@ -25,9 +25,11 @@ class RuleTree {
   };
 
   // One leaf with all of `problems`. Leaves rank `representatives`, which are variants of the
-  // table, and the ladder. The table and the features must outlive the tree.
+  // table, and the ladder. The first `measured` problems of the table were measured; each leaf gets
+  // one of these at least. The table and the features must outlive the tree.
   RuleTree(const LossTable& table, const ProblemFeatures& features,
-           std::vector<std::size_t> representatives, std::vector<std::size_t> problems);
+           std::vector<std::size_t> representatives, std::vector<std::size_t> problems,
+           std::size_t measured);
 
   // Splits the leaf whose best split saves the most cost. False if no split saves anything.
   bool split();
@@ -57,6 +59,7 @@ class RuleTree {
   const LossTable& table_;
   const ProblemFeatures& features_;
   std::vector<std::size_t> representatives_;
+  std::size_t measured_;
   std::vector<double>
       costs_;  // of all problems of the table, with each representative ranked first
   // The same with each pair of representatives ranked first and second: pair_costs_[(p * n + first)

@@ -27,6 +27,7 @@ Json held_out_json(const HeldOut& held_out) {
   }
   return {{"rules", loss_json(held_out.rules)},
           {"ladder", loss_json(held_out.ladder)},
+          {"estimated", held_out.estimated},
           {"problems", std::move(problems)}};
 }
 
@@ -73,7 +74,9 @@ class TreeWriter {
       ranking.push_back(found->second);
     }
     std::vector<double> losses;
-    for (const std::size_t p : node.problems) losses.push_back(left_out_[p]);
+    for (const std::size_t p : node.problems) {
+      if (p < left_out_.size()) losses.push_back(left_out_[p]);  // it was measured
+    }
     return {{"rank", std::move(ranking)}, {"left_out", loss_json(summary_of(std::move(losses)))}};
   }
 
@@ -86,18 +89,18 @@ class TreeWriter {
 
 }  // namespace
 
-std::string rules_document(const FitData& data, const RuleTree& tree,
+std::string rules_document(const FitData& data, const LossTable& table, const RuleTree& tree,
                            const std::vector<double>& left_out, const FittedRules& summary,
                            const std::string& command, const std::string& commit) {
   TreeWriter writer(data, tree, left_out);
   Json rules = writer.write(0);
   Json problems = Json::array();
-  for (std::size_t p = 0; p < data.problems.size(); ++p) {
-    const double loss = loss_of_ranking(data.table, p, tree.leaf_of(p).ranking);
-    problems.push_back({{"problem", data.problems[p].text()},
+  for (std::size_t p = 0; p < data.measured.size(); ++p) {
+    const double loss = loss_of_ranking(table, p, tree.leaf_of(p).ranking);
+    problems.push_back({{"problem", data.measured[p].problem.text()},
                         {"fitted", rounded(loss)},
                         {"left_out", rounded(left_out[p])},
-                        {"ladder", rounded(data.table.ladder[p])}});
+                        {"ladder", rounded(table.ladder[p])}});
   }
   Json evidence = {{"command", command},
                    {"commit", commit},

@@ -6,13 +6,15 @@
 #include <vector>
 
 #include "fit/fit.h"
+#include "fit/fit_data.h"
 #include "fit/loss_table.h"
 #include "fit/rule_tree.h"
 
 namespace mgtune {
 
-// `left_out` has the loss of each problem under rules that were fitted without this problem.
-std::string rules_document(const FitData& data, const RuleTree& tree,
+// The measured problems are the first ones of the table. `left_out` has the loss of each of them
+// under rules that were fitted without this problem.
+std::string rules_document(const FitData& data, const LossTable& table, const RuleTree& tree,
                            const std::vector<double>& left_out, const FittedRules& summary,
                            const std::string& command, const std::string& commit);
 

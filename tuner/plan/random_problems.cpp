@@ -90,7 +90,49 @@ std::int64_t bytes_of(const Problem& problem) {
   return bytes.ok() ? *bytes : 0;
 }
 
+struct Draws {
+  std::vector<Problem> problems;  // as many as wanted, or as there are
+  Status refusal;                 // of the last draw that the operator refused
+};
+
+// Draws problems of the operator of `examples`, none of which is in `seen`.
+Draws draw(const std::vector<Problem>& examples, const Ranges& ranges, std::size_t count,
+           std::uint64_t seed, std::set<std::string> seen) {
+  const Operator& op = *examples.front().op;
+  std::int64_t largest = 0;
+  for (const Problem& problem : examples) largest = std::max(largest, bytes_of(problem));
+  RandomStream random(seed);
+  Draws drawn;
+  for (std::size_t i = 0; i < kMaxDrawsPerProblem * count; ++i) {
+    if (drawn.problems.size() == count) break;
+    const Problem& example = examples[random.below(examples.size())];
+    ProblemValues words = parse_assignments(example.text()).value();
+    for (const Dim& dim : op.dims) words.erase(dim.name);
+    for (const auto& [name, range] : ranges) {
+      words[name] = std::to_string(drawn_value(range, random));
+    }
+    Result<Problem> problem = bind_problem(op, words);
+    if (!problem.ok()) {
+      drawn.refusal = std::move(problem).take_status();
+      continue;
+    }
+    if (bytes_of(*problem) > largest || !check_tensors(*problem).ok()) continue;
+    if (seen.insert(problem->text()).second) drawn.problems.push_back(*std::move(problem));
+  }
+  return drawn;
+}
+
 }  // namespace
+
+std::vector<Problem> draw_problems_like(const std::vector<Problem>& examples, std::size_t count,
+                                        std::uint64_t seed) {
+  std::set<std::string> seen;
+  for (const Problem& example : examples) seen.insert(example.text());
+  const Operator& op = *examples.front().op;
+  const Result<Ranges> ranges = ranges_of(op, examples, "");
+  if (!ranges.ok()) return {};  // it fails only for wrong words
+  return draw(examples, *ranges, count, seed, std::move(seen)).problems;
+}
 
 Result<std::vector<Problem>> draw_problems(const Operator& op, const RandomProblems& wanted,
                                            DeviceKind device) {
@@ -98,33 +140,14 @@ Result<std::vector<Problem>> draw_problems(const Operator& op, const RandomProbl
   request.dtypes = wanted.dtypes;
   MGTUNE_ASSIGN(const std::vector<Problem> own, make_problems({&op}, request, device));
   MGTUNE_ASSIGN(const Ranges ranges, ranges_of(op, own, wanted.ranges));
-  std::int64_t largest = 0;
-  for (const Problem& problem : own) largest = std::max(largest, bytes_of(problem));
-  RandomStream random(wanted.seed);
-  std::vector<Problem> drawn;
-  std::set<std::string> seen;
-  Status refusal;
-  for (std::size_t i = 0; i < kMaxDrawsPerProblem * wanted.count; ++i) {
-    if (drawn.size() == wanted.count) return drawn;
-    MGTUNE_ASSIGN(ProblemValues words, parse_assignments(own[random.below(own.size())].text()));
-    for (const Dim& dim : op.dims) words.erase(dim.name);
-    for (const auto& [name, range] : ranges) {
-      words[name] = std::to_string(drawn_value(range, random));
-    }
-    Result<Problem> problem = bind_problem(op, words);
-    if (!problem.ok()) {
-      refusal = std::move(problem).take_status();
-      continue;
-    }
-    if (bytes_of(*problem) > largest || !check_tensors(*problem).ok()) continue;
-    if (seen.insert(problem->text()).second) drawn.push_back(*std::move(problem));
-  }
-  if (drawn.size() == wanted.count) return drawn;
+  Draws drawn = draw(own, ranges, wanted.count, wanted.seed, {});
+  if (drawn.problems.size() == wanted.count) return std::move(drawn.problems);
+  const Status& refusal = drawn.refusal;
   return invalid_argument(
       fmt::format("--for-rules {}: only {} different problems of {} were found in these ranges; "
                   "widen them with "
                   "--ranges{}",
-                  wanted.count, drawn.size(), op.full_name(),
+                  wanted.count, drawn.problems.size(), op.full_name(),
                   refusal.ok() ? "" : " (a draw was refused: " + refusal.message() + ")"));
 }
 

@@ -34,4 +34,9 @@ struct RandomProblems {
 Result<std::vector<Problem>> draw_problems(const Operator& op, const RandomProblems& wanted,
                                            DeviceKind device);
 
+// Draws problems in the same way between the smallest and the largest value that each dim has in
+// `examples`, other than these; fewer than `count` if there are not as many. There is an example.
+std::vector<Problem> draw_problems_like(const std::vector<Problem>& examples, std::size_t count,
+                                        std::uint64_t seed);
+
 }  // namespace mgtune

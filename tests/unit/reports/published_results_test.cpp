@@ -57,10 +57,10 @@ TEST(PublishedResults, TheLossesOfRulesAreThoseOfTheFiles) {
     if (!entry.path().string().ends_with(".rules.json")) continue;
     const auto rules = nlohmann::json::parse(FileSystem::real().read_file(entry.path()).value());
     const nlohmann::json& evidence = rules["evidence"];
-    std::string row =
-        fmt::format("| {} | {} | {} | {} | {} |", rules["operator"].get<std::string>(),
-                    rules["variants"].size(), leaves_of(rules["rules"]),
-                    evidence["problems"].size(), evidence["held_out"]["problems"].size());
+    std::string row = fmt::format(
+        "| {} | {} | {} | {} | {} | {} |", rules["operator"].get<std::string>(),
+        rules["variants"].size(), leaves_of(rules["rules"]), evidence["problems"].size(),
+        evidence["held_out"]["problems"].size(), evidence["held_out"]["estimated"].get<int>());
     for (const char* whose : {"rules", "ladder"}) {
       for (const char* figure : {"median", "percentile_95", "worst"}) {
         row += fmt::format(" {:.1f} % |", 100 * evidence["held_out"][whose][figure].get<double>());

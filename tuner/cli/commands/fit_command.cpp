@@ -44,7 +44,9 @@ class FitCommand final : public Command {
   std::string details() const override {
     return "The rules say which of a few variants to try for any problem, also for one that "
            "nobody\n"
-           "tuned. They are a small decision tree; its size is chosen by cross-validation.\n"
+           "tuned. They are a small decision tree; its size is chosen by cross-validation. How "
+           "fast\n"
+           "a variant is where it was not measured is estimated from the measurements of others.\n"
            "Programs read them from the folder 'rules' beside the database, where they are "
            "written\n"
            "unless -o is given. If FOLDER exists or ends in /, the file's name is that of the\n"
@@ -83,11 +85,9 @@ class FitCommand final : public Command {
       std::cerr << "the default ladder does better at problems that were not measured: sweep more "
                    "problems before you use these rules\n";
     }
-    if (rules.held_out && rules.held_out->unmeasured > 0) {
-      std::cerr << fmt::format(
-          "{} held out: the variant by the rules has no time there, which counts as 50 % slower; "
-          "sweep them again with --for-rules\n",
-          counted(rules.held_out->unmeasured, "problem"));
+    if (rules.held_out) {
+      note_estimates(rules.held_out->estimated, "by the rules");
+      note_estimates(rules.held_out->estimated_of_ladder, "of the default ladder");
     }
     if (dry_run_) return ExitCode::ok;
     MGTUNE_ASSIGN(const std::string path, output_path(rules));
@@ -97,6 +97,14 @@ class FitCommand final : public Command {
   }
 
  private:
+  static void note_estimates(std::size_t problems, const char* whose) {
+    if (problems == 0) return;
+    std::cerr << fmt::format(
+        "{} held out: the variant {} has no time there, so its loss is estimated; sweep {} again "
+        "with --for-rules\n",
+        counted(problems, "problem"), whose, problems == 1 ? "it" : "them");
+  }
+
   Result<std::string> output_path(const FittedRules& rules) const {
     const std::string name = rules_file_name(rules.op);
     std::string folder = output_;

@@ -63,8 +63,12 @@ std::string table_of(const Rules& rules) {
   }
   text += fmt::format("the default ladder: {}\n", loss_words(rules.ladder));
   if (rules.held_out.problems > 0) {
-    text += fmt::format("at problems that were held out: {}; the default ladder there: {}\n",
-                        loss_words(rules.held_out), loss_words(rules.held_out_ladder));
+    const std::string estimated =
+        rules.held_out_estimated == 0
+            ? ""
+            : fmt::format(" ({} of them estimated)", rules.held_out_estimated);
+    text += fmt::format("at problems that were held out: {}{}; the default ladder there: {}\n",
+                        loss_words(rules.held_out), estimated, loss_words(rules.held_out_ladder));
   }
   text += '\n';
   TextTable table({{"rule", TextTable::Align::right},
@@ -131,7 +135,8 @@ std::string rules_json(std::span<const Rules> rules) {
                   {"leaves", std::move(leaves)}};
     if (one.held_out.problems > 0) {
       entry.update({{"held_out", loss_json_of(one.held_out)},
-                    {"held_out_ladder", loss_json_of(one.held_out_ladder)}});
+                    {"held_out_ladder", loss_json_of(one.held_out_ladder)},
+                    {"held_out_estimated", one.held_out_estimated}});
     }
     all.push_back(std::move(entry));
   }

@@ -54,5 +54,29 @@ TEST(RandomProblems, WrongWordsAreRefused) {
   EXPECT_THAT(message("rows=1:2,hidden=64:64", 9), HasSubstr("only 4 different problems"));
 }
 
+TEST(RandomProblems, LikeOthersLieBetweenThemAndAreNone) {
+  const Operator op = toy_norm();
+  const RandomProblems wanted{6, "rows=16:4096,hidden=128:1024:128", {DType::bf16}, 7};
+  const std::vector<Problem> examples = must(draw_problems(op, wanted, DeviceKind::cuda));
+  const std::vector<Problem> drawn = draw_problems_like(examples, 20, 1);
+  ASSERT_EQ(drawn.size(), 20U);
+  std::vector<std::int64_t> rows, hidden;
+  for (const Problem& example : examples) {
+    rows.push_back(example.dim("rows"));
+    hidden.push_back(example.dim("hidden"));
+  }
+  const std::vector<std::string> known = texts_of(examples);
+  for (const Problem& problem : drawn) {
+    EXPECT_GE(problem.dim("rows"), *std::ranges::min_element(rows));
+    EXPECT_LE(problem.dim("rows"), *std::ranges::max_element(rows));
+    EXPECT_LE(problem.dim("hidden"), *std::ranges::max_element(hidden));
+    EXPECT_EQ(problem.dim("hidden") % 64, 0);
+    EXPECT_THAT(known, Not(testing::Contains(problem.text())));
+    EXPECT_THAT(problem.text(), HasSubstr("T=bf16"));
+  }
+  // There are no others than the examples.
+  EXPECT_TRUE(draw_problems_like({examples.front()}, 5, 1).empty());
+}
+
 }  // namespace
 }  // namespace mgtune

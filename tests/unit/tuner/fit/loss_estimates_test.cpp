@@ -1,7 +1,7 @@
-// What was not measured is estimated from what is near, well enough to choose the variants that a
-// sweep for rules measures at all problems.
+// What was not measured is estimated well enough to choose the variants that rules name, and those
+// that a sweep for rules measures at all problems.
 
-#include "fit/estimated_losses.h"
+#include "fit/loss_estimates.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,13 +9,11 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <set>
-#include <utility>
 
 #include "fit/candidates.h"
+#include "fit/choices.h"
 #include "fit/representatives.h"
 #include "selection/gpu_similarity.h"
-#include "selection/rules.h"
 #include "tests/helpers/operators/toy_operators.h"
 
 namespace mgtune {
@@ -32,11 +30,11 @@ double true_loss(std::int64_t rows, const Variant& variant) {
   return 0.1 * off;
 }
 
-class EstimatedLossesTest : public testing::Test {
+class LossEstimatesTest : public testing::Test {
  protected:
   // 24 problems. Each has times of four of the twelve variants: of its best one, as a search finds
   // it, and of others that differ from problem to problem.
-  EstimatedLossesTest() {
+  LossEstimatesTest() {
     MeasuredRows measured;
     measured.gpus = {gpu_record(device_.info())};
     measured.drivers = {device_.info().driver};
@@ -67,20 +65,29 @@ class EstimatedLossesTest : public testing::Test {
   }
 
   double true_loss_at(std::size_t p, const Variant& variant) const {
-    const std::int64_t rows = data_.problems[p].slots[std::size_t(op_.dims.front().slot)];
+    const std::int64_t rows = data_.measured[p].problem.slots[std::size_t(op_.dims.front().slot)];
     double best = 1;
-    for (std::size_t v = 0; v < data_.patterns.size(); ++v) {
-      best = std::min(best, true_loss(rows, variant_at(p, data_.patterns[v])));
+    for (const VariantPattern& pattern : data_.patterns) {
+      best = std::min(best, true_loss(rows, variant_at(p, pattern)));
     }
     return (1 + true_loss(rows, variant)) / (1 + best) - 1;
   }
 
+  std::vector<Choices> choices() const {
+    std::vector<Choices> all;
+    for (std::size_t p = 0; p < data_.measured.size(); ++p) all.push_back(choices_at(data_, p));
+    return all;
+  }
+
+  // The loss of each pattern at each problem, estimated where it was not measured.
+  LossTable estimated() const { return table_of(choices(), estimates_of(data_)); }
+
   Variant variant_at(std::size_t p, const VariantPattern& pattern) const {
-    return *variant_of(pattern, data_.problems[p].binding(), device_.info().limits);
+    return *variant_of(pattern, data_.measured[p].problem.binding(), device_.info().limits);
   }
 
   std::vector<VariantPattern> chosen_by(const LossTable& table, std::size_t count) const {
-    std::vector<std::size_t> all(data_.problems.size());
+    std::vector<std::size_t> all(data_.measured.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
     std::vector<VariantPattern> patterns;
     for (const std::size_t v : choose_representatives(table, all, count)) {
@@ -92,14 +99,14 @@ class EstimatedLossesTest : public testing::Test {
   // The mean over the problems of the loss with the best of the patterns.
   double mean_loss(const std::vector<VariantPattern>& chosen) const {
     double total = 0;
-    for (std::size_t p = 0; p < data_.problems.size(); ++p) {
+    for (std::size_t p = 0; p < data_.measured.size(); ++p) {
       double best = 1;
       for (const VariantPattern& pattern : chosen) {
         best = std::min(best, true_loss_at(p, variant_at(p, pattern)));
       }
       total += best;
     }
-    return total / static_cast<double>(data_.problems.size());
+    return total / static_cast<double>(data_.measured.size());
   }
 
   FakeDevice device_;
@@ -107,49 +114,45 @@ class EstimatedLossesTest : public testing::Test {
   FitData data_;
 };
 
-TEST_F(EstimatedLossesTest, WhatWasMeasuredStaysAndTheRestIsNearTheTruth) {
-  const LossTable estimated = estimated_losses(data_);
-  double off_before = 0, off = 0;
+TEST_F(LossEstimatesTest, WhatWasMeasuredStaysAndTheRestIsNearTheTruth) {
+  const LossTable table = estimated();
+  const std::vector<Choices> all = choices();
+  double off = 0;
   std::size_t missing = 0;
-  for (std::size_t p = 0; p < data_.problems.size(); ++p) {
+  for (std::size_t p = 0; p < all.size(); ++p) {
     for (std::size_t v = 0; v < data_.patterns.size(); ++v) {
-      if (data_.timed[p * data_.table.variants + v]) {
-        EXPECT_EQ(estimated.loss(p, v), data_.table.loss(p, v));
+      const double truth = true_loss_at(p, variant_at(p, data_.patterns[v]));
+      if (all[p].measured[all[p].of_pattern[v].value()]) {
+        EXPECT_NEAR(table.loss(p, v), truth, 1e-6);
         continue;
       }
       ++missing;
-      const double truth = true_loss_at(p, variant_at(p, data_.patterns[v]));
-      off += std::abs(estimated.loss(p, v) - truth);
-      off_before += std::abs(data_.table.loss(p, v) - truth);
+      off += std::abs(table.loss(p, v) - truth);
     }
   }
-  ASSERT_GT(missing, data_.problems.size());
+  ASSERT_GT(missing, all.size());
   EXPECT_LT(off / static_cast<double>(missing), 0.06);
-  EXPECT_GT(off_before / static_cast<double>(missing), 0.2) << "what a missing time counts as";
 }
 
-TEST_F(EstimatedLossesTest, ChoosesFewVariantsThatAreGoodEverywhere) {
+TEST_F(LossEstimatesTest, ChoosesFewVariantsThatAreGoodEverywhere) {
   for (const std::size_t count : {2, 3}) {
-    const std::vector<VariantPattern> chosen = chosen_by(estimated_losses(data_), count);
+    const std::vector<VariantPattern> chosen = chosen_by(estimated(), count);
     EXPECT_EQ(chosen.size(), count);
     EXPECT_LT(mean_loss(chosen), count == 2 ? 0.08 : 0.05);
   }
 }
 
-TEST_F(EstimatedLossesTest, MeasuresWhatRulesWouldNameAndThenWhatIsPromising) {
+TEST_F(LossEstimatesTest, ASweepMeasuresWhatIsPromisingAndHasNoTime) {
   const std::size_t per_problem = 3;
   const Candidates candidates = choose_candidates(data_, 12, per_problem);
-  const LossTable estimated = estimated_losses(data_);
-  std::set<std::string> named;
-  for (const VariantPattern& pattern : chosen_by(data_.table, kMaxRuleVariants)) {
-    named.insert(pattern_text(op_, pattern));
-  }
+  const LossTable table = estimated();
+  const std::vector<Choices> all = choices();
   std::size_t wanted = 0;
-  for (std::size_t p = 0; p < data_.problems.size(); ++p) {
-    const std::vector<const VariantPattern*> here = candidates.at(data_.problems[p]);
+  for (std::size_t p = 0; p < all.size(); ++p) {
+    const std::vector<const VariantPattern*> here = candidates.at(all[p].problem);
     EXPECT_LE(here.size(), per_problem);
     wanted += here.size();
-    std::pair<bool, double> before{false, 0};  // whether it is none of those that rules would name
+    float before = 0;
     for (const VariantPattern* pattern : here) {
       const std::string text = pattern_text(op_, *pattern);
       const auto is_it = [&](const VariantPattern& other) {
@@ -157,27 +160,27 @@ TEST_F(EstimatedLossesTest, MeasuresWhatRulesWouldNameAndThenWhatIsPromising) {
       };
       const auto v =
           std::size_t(std::ranges::find_if(data_.patterns, is_it) - data_.patterns.begin());
-      EXPECT_FALSE(data_.timed[p * data_.table.variants + v]);
-      const std::pair<bool, double> now{!named.contains(text), estimated.loss(p, v)};
-      EXPECT_GE(now, before) << "the most promising one comes first";
-      before = now;
+      EXPECT_FALSE(all[p].measured[all[p].of_pattern[v].value()]);
+      EXPECT_GE(table.loss(p, v), before) << "the most promising one comes first";
+      before = table.loss(p, v);
     }
   }
-  EXPECT_GT(wanted, data_.problems.size());
+  EXPECT_GT(wanted, all.size());
   const Problem unknown =
       must(bind_problem(op_, must(parse_assignments("rows=4,hidden=128,T=f32"))));
   EXPECT_EQ(candidates.at(unknown).size(), candidates.patterns.size());
 }
 
-TEST_F(EstimatedLossesTest, OtherDtypesSayNothing) {
-  FitData other = data_;
-  other.problems.front() =
-      must(bind_problem(op_, must(parse_assignments("rows=4,hidden=64,T=bf16"))));
-  const LossTable estimated = estimated_losses(other);
-  for (std::size_t v = 0; v < other.patterns.size(); ++v) {
-    if (other.timed[v] || !other.table.serves(0, v)) continue;
-    // Only its own few times are left, and those of other variants are not near.
-    EXPECT_NE(estimated.loss(0, v), estimated_losses(data_).loss(0, v));
+TEST_F(LossEstimatesTest, OfAnyProblemLieBetweenThoseOfItsNeighbours) {
+  const Problem between =
+      must(bind_problem(op_, must(parse_assignments("rows=700,hidden=64,T=f32"))));
+  const Choices here = choices_at(data_, between);
+  const std::vector<float> losses = estimates_of(data_).at(between, here.serving);
+  ASSERT_EQ(losses.size(), here.serving.size());
+  for (std::size_t i = 0; i < losses.size(); ++i) {
+    const Variant& variant = data_.variants->at(here.serving[i].number);
+    EXPECT_NEAR(losses[i], true_loss(700, variant), 0.15) << variant_text(op_, variant);
+    EXPECT_FALSE(here.measured[i]);
   }
 }
 

@@ -1,0 +1,55 @@
+// Estimates how much slower than the fastest variant others are at problems where they were not
+// measured, from the losses that were measured. An estimate is the mean of two: of what boosted
+// trees predict from the features of variant and problem, and of a weighted mean of the losses of
+// similar variants at similar problems. On recorded sweeps the mean of both ranks variants at
+// problems that were left out better than either.
+
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "family/problem.h"
+#include "fit/boosted_trees.h"
+#include "fit/near_variants.h"
+
+namespace mgtune {
+
+// What a variant of which nothing is known is expected to lose. A search visits the variants that
+// are likely to be fast, so others are rather slow.
+inline constexpr double kUnmeasuredLoss = 0.5;
+
+// A variant that can serve a problem.
+struct ServingVariant {
+  std::uint32_t number = 0;     // in a NearVariants
+  std::vector<float> features;  // of the variant at this problem (fit/variant_features.h)
+};
+
+// The losses of a problem that were measured.
+struct MeasuredLosses {
+  struct One {
+    ServingVariant variant;
+    float loss = 0;
+  };
+  Problem problem;
+  std::vector<One> losses;
+};
+
+class LossEstimates {
+ public:
+  // Learns from these problems. All numbers are those of `variants`, which was closed behind those
+  // that were measured, and must outlive the object.
+  LossEstimates(std::span<const MeasuredLosses* const> measured, NearVariants& variants);
+
+  // The losses of variants that can serve the problem. If nothing similar was measured, they are
+  // near kUnmeasuredLoss.
+  std::vector<float> at(const Problem& problem, std::span<const ServingVariant> serving) const;
+
+ private:
+  std::vector<const MeasuredLosses*> measured_;
+  NearVariants& variants_;
+  BoostedTrees trees_;
+};
+
+}  // namespace mgtune
