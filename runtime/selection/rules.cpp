@@ -190,10 +190,12 @@ Result<Rules> read_rules(const std::string& file, const JsonValue& document, con
   MGTUNE_ASSIGN(rules.ladder, read_loss(evidence.at("ladder")));
   MGTUNE_TRY(read_kinds(evidence.at("problems"), op, rules));
   if (const auto held_out = evidence.find("held_out")) {
-    MGTUNE_TRY(held_out->expect_keys({"rules", "ladder", "problems"}, {"estimated"}));
+    MGTUNE_TRY(
+        held_out->expect_keys({"rules", "ladder", "problems"}, {"estimated", "ladder_estimated"}));
     MGTUNE_ASSIGN(rules.held_out, read_loss(held_out->at("rules")));
     MGTUNE_ASSIGN(rules.held_out_ladder, read_loss(held_out->at("ladder")));
     MGTUNE_TRY(held_out->read("estimated", rules.held_out_estimated));
+    MGTUNE_TRY(held_out->read("ladder_estimated", rules.held_out_ladder_estimated));
   }
   MGTUNE_TRY(read_variants(root.at("variants"), op, rules));
   MGTUNE_TRY(TreeReader(op, rules).read(root.at("rules"), 0).status());

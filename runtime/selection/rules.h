@@ -72,10 +72,10 @@ struct Rules {
   // band of a dim left out in turn, and of the default ladder.
   LossSummary fitted, left_out_problem, left_out_band, ladder;
   // The losses at problems that the rules were not fitted to: of the rules, and of the default
-  // ladder. If no problems were held out, their number is 0. At so many of them the variant of the
-  // rules was not measured, and its loss is an estimate.
+  // ladder. If no problems were held out, their number is 0.
   LossSummary held_out, held_out_ladder;
-  std::int64_t held_out_estimated = 0;
+  // How many of these losses are estimates, because the variant was not measured there.
+  std::int64_t held_out_estimated = 0, held_out_ladder_estimated = 0;
   std::string command, commit;
 
   const RuleNode& leaf_of(std::span<const std::int64_t> values) const;  // of RuleNames::values()

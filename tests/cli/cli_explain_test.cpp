@@ -100,12 +100,6 @@ TEST_F(CliExplain, RulesBesideTheDatabaseServeProblemsThatNobodyTuned) {
   EXPECT_THAT(at.out, ContainsRegex("rule      .* against [0-9]+\\): (yes|no)\n"));
   EXPECT_THAT(at.out, HasSubstr("each with rules that were fitted without it"));
   EXPECT_THAT(at.out, HasSubstr("improve   sweep this problem"));
-  const Ended large = mgtune_.run({"explain", "rmsnorm.backward", "--gpu", "H200", "--db", path_,
-                                   "--problem", "rows=30000,hidden=6144,T=bf16,dw=true"});
-  EXPECT_THAT(large.out, HasSubstr("chosen    default ladder: a default of the operator, to which "
-                                   "rules of NVIDIA H200, fitted to 42 problems, leave the "
-                                   "choice"));
-  EXPECT_THAT(large.out, ContainsRegex("rule      .* against [0-9]+\\): (yes|no)\n"));
 }
 
 TEST_F(CliExplain, NamesWhatIsNeverDispatched) {

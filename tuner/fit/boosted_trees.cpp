@@ -1,8 +1,8 @@
 #include "fit/boosted_trees.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
-#include <utility>
 
 namespace mgtune {
 namespace {
@@ -12,8 +12,14 @@ namespace {
 constexpr std::size_t kTrees = 200;
 constexpr double kRate = 0.1;
 constexpr std::size_t kMostLeaves = 31, kFewestSamples = 8;
-constexpr double kRegularization = 1;  // samples of no error that each leaf has besides its own
+// Each leaf counts this many extra samples with value 0, which pulls its value towards 0.
+constexpr double kRegularization = 1;
+
 constexpr std::size_t kMostBins = 64;
+
+// What trees leave of the samples is counted in these, so that sums are exact: features that divide
+// the samples alike then have the same gain, whatever the order of the additions.
+constexpr double kUnit = 0x1.0p-40;
 
 // The thresholds of a feature: halfway between neighbouring values, or between quantiles if there
 // are many values.
@@ -31,15 +37,15 @@ std::vector<float> thresholds_of(std::vector<float> values) {
 
 }  // namespace
 
-// Grows the trees one after the other. `left` is what the trees so far leave of each sample.
+// Grows the trees one after the other. `left_` has what the trees so far leave of each sample.
 class BoostedTrees::Growth {
  public:
   Growth(std::span<const float> features, std::span<const float> wanted)
       : samples_(wanted.size()),
         width_(features.size() / wanted.size()),
         bins_(samples_ * width_),
-        left_(wanted.begin(), wanted.end()),
         order_(samples_) {
+    for (const float value : wanted) left_.push_back(in_units(value));
     for (std::size_t f = 0; f < width_; ++f) {
       std::vector<float> values(samples_);
       for (std::size_t i = 0; i < samples_; ++i) values[i] = features[i * width_ + f];
@@ -53,8 +59,9 @@ class BoostedTrees::Growth {
   }
 
   float take_mean() {
-    const double mean = std::accumulate(left_.begin(), left_.end(), 0.0) / double(samples_);
-    for (double& left : left_) left -= mean;
+    const std::int64_t sum = std::accumulate(left_.begin(), left_.end(), std::int64_t{0});
+    const double mean = kUnit * double(sum) / double(samples_);
+    for (std::int64_t& left : left_) left -= in_units(mean);
     return static_cast<float>(mean);
   }
 
@@ -78,9 +85,10 @@ class BoostedTrees::Growth {
       leaves.push_back(make_leaf(low + 1, middle, parent.end));
     }
     for (const Leaf& leaf : leaves) {
-      const double value = kRate * leaf.sum / (double(leaf.end - leaf.begin) + kRegularization);
+      const double value =
+          kRate * kUnit * double(leaf.sum) / (double(leaf.end - leaf.begin) + kRegularization);
       nodes[leaf.node].value = static_cast<float>(value);
-      for (std::size_t i = leaf.begin; i < leaf.end; ++i) left_[order_[i]] -= value;
+      for (std::size_t i = leaf.begin; i < leaf.end; ++i) left_[order_[i]] -= in_units(value);
     }
     return root;
   }
@@ -91,7 +99,8 @@ class BoostedTrees::Growth {
   struct Leaf {
     std::uint32_t node = 0;
     std::size_t begin = 0, end = 0;
-    double sum = 0, gain = 0;
+    std::int64_t sum = 0;
+    double gain = 0;
     std::uint32_t feature = 0;
     std::size_t bin = 0;
   };
@@ -107,7 +116,10 @@ class BoostedTrees::Growth {
     });
   }
 
-  static double score(double sum, std::size_t count) {
+  static std::int64_t in_units(double value) { return std::llround(value / kUnit); }
+
+  static double score(std::int64_t units, std::size_t count) {
+    const double sum = kUnit * double(units);
     return sum * sum / (double(count) + kRegularization);
   }
 
@@ -118,14 +130,14 @@ class BoostedTrees::Growth {
     if (count < 2 * kFewestSamples) return leaf;
     const double whole = score(leaf.sum, count);
     for (const std::uint32_t f : useful_) {
-      double sums[kMostBins] = {};
+      std::int64_t sums[kMostBins] = {};
       std::uint32_t counts[kMostBins] = {};
       const std::uint8_t* const bins = bins_.data() + f * samples_;
       for (std::size_t i = begin; i < end; ++i) {
         sums[bins[order_[i]]] += left_[order_[i]];
         ++counts[bins[order_[i]]];
       }
-      double sum = 0;
+      std::int64_t sum = 0;
       std::size_t below = 0;
       for (std::size_t bin = 0; bin < thresholds_[f].size(); ++bin) {
         sum += sums[bin];
@@ -155,8 +167,8 @@ class BoostedTrees::Growth {
   std::vector<std::vector<float>> thresholds_;  // by feature
   std::vector<std::uint8_t> bins_;              // feature by feature
   std::vector<std::uint32_t> useful_;           // the features that trees look at
-  std::vector<double> left_;
-  std::vector<std::uint32_t> order_;  // of the samples, leaf by leaf
+  std::vector<std::int64_t> left_;              // in units
+  std::vector<std::uint32_t> order_;            // of the samples, leaf by leaf
 };
 
 BoostedTrees::BoostedTrees(std::span<const float> features, std::span<const float> wanted) {

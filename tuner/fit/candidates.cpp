@@ -20,8 +20,12 @@ std::vector<const VariantPattern*> Candidates::at(const Problem& problem) const 
   return here;
 }
 
-Candidates choose_candidates(const FitData& data, std::size_t count, std::size_t per_problem) {
-  std::vector<Choices> choices;
+Candidates choose_candidates(const FitData& given, std::size_t count, std::size_t per_problem) {
+  FitData data = given;
+  std::vector<Problem> problems;
+  for (const MeasuredLosses& measured : data.measured) problems.push_back(measured.problem);
+  remove_failed(data, problems);
+  std::vector<ProblemChoices> choices;
   for (std::size_t p = 0; p < data.measured.size(); ++p) choices.push_back(choices_at(data, p));
   const LossTable estimated = table_of(choices, estimates_of(data));
   std::vector<std::size_t> all(choices.size());
@@ -30,7 +34,7 @@ Candidates choose_candidates(const FitData& data, std::size_t count, std::size_t
   Candidates candidates;
   for (const std::size_t v : chosen) candidates.patterns.push_back(data.patterns[v]);
   for (const std::size_t p : all) {
-    const Choices& here = choices[p];
+    const ProblemChoices& here = choices[p];
     std::vector<std::size_t>& places = candidates.promising[here.problem.text()];
     for (std::size_t place = 0; place < chosen.size(); ++place) {
       const std::optional<std::size_t> serving = here.of_pattern[chosen[place]];

@@ -1,8 +1,6 @@
 #include "fit/cross_validation.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -13,7 +11,6 @@
 namespace mgtune {
 namespace {
 
-constexpr std::array<std::size_t, 9> kVariants = {1, 2, 3, 4, 5, 6, 8, 10, kMaxRuleVariants};
 constexpr std::size_t kBands = 4;
 
 // Two sizes count as equal if their mean costs differ by less than 1 % plus a loss of 0.02 %.
@@ -23,16 +20,15 @@ constexpr double kNearlyEqual = 1.01, kNearlyEqualCost = 2e-4;
 constexpr std::size_t kMostAlone = 24;
 constexpr std::size_t kGroups = 16;
 
-// Collects the losses of left-out problems, for rules of every size.
-class LossesBySize {
+// Collects the losses of left-out problems, for rules with every number of leaves.
+class LossesByLeaves {
  public:
-  explicit LossesBySize(std::size_t problems)
-      : problems_(problems),
-        sums_(kVariants.size() * kMaxRuleLeaves * problems, 0),
-        counts_(problems, 0) {}
+  explicit LossesByLeaves(std::size_t problems)
+      : problems_(problems), sums_(kMaxRuleLeaves * problems, 0), counts_(problems, 0) {}
 
-  void add(const FitData& data, std::span<const Choices> choices, const ProblemFeatures& features,
-           const LossTable& truth, const std::vector<std::size_t>& left_out) {
+  void add(const FitData& data, std::span<const ProblemChoices> choices,
+           const ProblemFeatures& features, const LossTable& truth,
+           const std::vector<std::size_t>& left_out) {
     std::vector<bool> is_left_out(choices.size(), false);
     for (const std::size_t p : left_out) is_left_out[p] = true;
     std::vector<const MeasuredLosses*> known;
@@ -45,38 +41,36 @@ class LossesBySize {
     if (known.empty()) return;
     for (const std::size_t p : left_out) ++counts_[p];
     const LossTable table = table_of(choices, LossEstimates(known, *data.variants));
-    for (std::size_t v = 0; v < kVariants.size(); ++v) {
-      RuleTree tree(table, features, choose_representatives(table, rest, kVariants[v]), rest,
-                    problems_);
-      for (std::size_t leaves = 0; leaves < kMaxRuleLeaves; ++leaves) {
-        if (leaves > 0) tree.split();
-        for (const std::size_t p : left_out) {
-          at(v, leaves, p) += loss_of_ranking(truth, p, tree.leaf_of(p).ranking);
-        }
+    RuleTree tree(table, features, choose_representatives(table, rest, kMaxRuleVariants), rest,
+                  problems_);
+    for (std::size_t leaves = 1; leaves <= kMaxRuleLeaves; ++leaves) {
+      if (leaves > 1) tree.split();
+      for (const std::size_t p : left_out) {
+        at(leaves, p) += loss_of_ranking(truth, p, tree.leaf_of(p).ranking);
       }
     }
   }
 
   // -1: the problem was never left out.
-  double loss(std::size_t variants, std::size_t leaves, std::size_t problem) const {
+  double loss(std::size_t leaves, std::size_t problem) const {
     if (counts_[problem] == 0) return -1;
-    return sums_[(variants * kMaxRuleLeaves + leaves) * problems_ + problem] / counts_[problem];
+    return sums_[(leaves - 1) * problems_ + problem] / counts_[problem];
   }
 
-  double mean_cost(std::size_t variants, std::size_t leaves) const {
+  double mean_cost(std::size_t leaves) const {
     double total = 0;
     int count = 0;
     for (std::size_t p = 0; p < problems_; ++p) {
       if (counts_[p] == 0) continue;
-      total += cost_of(loss(variants, leaves, p));
+      total += cost_of(loss(leaves, p));
       ++count;
     }
     return count == 0 ? 0 : total / count;
   }
 
  private:
-  double& at(std::size_t variants, std::size_t leaves, std::size_t problem) {
-    return sums_[(variants * kMaxRuleLeaves + leaves) * problems_ + problem];
+  double& at(std::size_t leaves, std::size_t problem) {
+    return sums_[(leaves - 1) * problems_ + problem];
   }
 
   std::size_t problems_;
@@ -84,24 +78,14 @@ class LossesBySize {
   std::vector<int> counts_;  // how often a problem was left out
 };
 
-struct Place {
-  std::size_t variants = 0, leaves = 0;  // places in kVariants; one less than the leaves
-};
-
-Place best_place(const LossesBySize& losses) {
+std::size_t best_leaves(const LossesByLeaves& losses) {
   double least = std::numeric_limits<double>::infinity();
-  for (std::size_t v = 0; v < kVariants.size(); ++v) {
-    for (std::size_t leaves = 0; leaves < kMaxRuleLeaves; ++leaves) {
-      least = std::min(least, losses.mean_cost(v, leaves));
-    }
+  for (std::size_t leaves = 1; leaves <= kMaxRuleLeaves; ++leaves) {
+    least = std::min(least, losses.mean_cost(leaves));
   }
-  const double enough = kNearlyEqual * least + kNearlyEqualCost;
-  for (std::size_t leaves = 0; leaves < kMaxRuleLeaves; ++leaves) {
-    for (std::size_t v = 0; v < kVariants.size(); ++v) {
-      if (losses.mean_cost(v, leaves) <= enough) return {v, leaves};
-    }
-  }
-  return {};
+  std::size_t leaves = 1;
+  while (losses.mean_cost(leaves) > kNearlyEqual * least + kNearlyEqualCost) ++leaves;
+  return leaves;
 }
 
 // Problems that are near in the order of their texts are in different groups.
@@ -140,22 +124,21 @@ std::vector<std::vector<std::size_t>> dim_bands(const FitData& data) {
   return bands;
 }
 
-CrossValidation cross_validate_rules(const FitData& data, std::span<const Choices> choices,
+CrossValidation cross_validate_rules(const FitData& data, std::span<const ProblemChoices> choices,
                                      const ProblemFeatures& features, const LossTable& truth) {
   const std::size_t count = data.measured.size();
-  LossesBySize by_problem(count), by_band(count);
+  LossesByLeaves by_problem(count), by_band(count);
   for (const std::vector<std::size_t>& group : groups_of(count)) {
     by_problem.add(data, choices, features, truth, group);
   }
   for (const std::vector<std::size_t>& band : dim_bands(data)) {
     by_band.add(data, choices, features, truth, band);
   }
-  const Place place = best_place(by_problem);
   CrossValidation result;
-  result.size = {kVariants[place.variants], place.leaves + 1};
+  result.leaves = best_leaves(by_problem);
   for (std::size_t p = 0; p < count; ++p) {
-    result.left_out_problem.push_back(by_problem.loss(place.variants, place.leaves, p));
-    result.left_out_band.push_back(by_band.loss(place.variants, place.leaves, p));
+    result.left_out_problem.push_back(by_problem.loss(result.leaves, p));
+    result.left_out_band.push_back(by_band.loss(result.leaves, p));
   }
   return result;
 }

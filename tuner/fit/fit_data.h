@@ -1,13 +1,13 @@
 // FitData: the measurements of an operator on a GPU, as a fit of rules reads them: how much slower
 // than the fastest variant of its problem each variant was, and the patterns that rules may name.
-// Plain data and a pure function.
+// One thread: whoever asks for the choices of a problem adds variants to `variants`, which copies
+// share.
 
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <memory>
-#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -27,14 +27,14 @@ struct FitData {
   std::vector<MeasuredLosses> measured;  // sorted by the problems' texts
   std::size_t measurements = 0;          // times that were used
 
-  // The variants that were measured, which the numbers in `measured` mean. A fit adds others.
+  // ServingVariant::number in `measured` is a number in this list.
   std::shared_ptr<NearVariants> variants;
 
   // Sorted by text: the rungs of the default ladder, and patterns of variants that are within 25 %
-  // of the fastest at some problem.
+  // of the fastest at some problem. At most 600.
   std::vector<VariantPattern> patterns;
 
-  // The texts of variants that failed on the GPU at any problem. Rules never name them.
+  // The texts of variants that failed on the GPU at any problem.
   std::set<std::string> failed;
   // For each problem: the texts of variants that have a result there, but no time.
   std::vector<std::set<std::string>> without_time;
@@ -47,11 +47,10 @@ struct FitData {
   }
 };
 
-// Reads the problems that have at least two timed variants. If a problem was timed by several
-// methods, only one of them counts, as for tuned rows. If a variant failed on the GPU at any
-// problem, the variant is left out, and so is every pattern that stands for it at a problem where
-// it has a result. If fewer than three problems are left: not_found, with a message that says what
-// to do.
+// Reads the problems that have at least two variants with a time, of those that can serve them. If
+// a problem was timed by several methods, only one of them counts, as for tuned rows. If a variant
+// failed on the GPU at any problem, its times do not count. If fewer than three problems are left:
+// not_found, with a message that says what to do.
 Result<FitData> read_fit_data(const Operator& op, const GpuRecord& gpu,
                               const MeasuredRows& measured);
 

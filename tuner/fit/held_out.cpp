@@ -1,7 +1,9 @@
 #include "fit/held_out.h"
 
+#include <memory>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "fit/choices.h"
 #include "fit/loss_table.h"
@@ -10,24 +12,37 @@
 namespace mgtune {
 namespace {
 
-// The measurements of both, with the numbers of one set of variants. It has the patterns that the
-// rules name.
+constexpr double kLossOfFailed = 1;
+
+// Adds the measurements of the problems that are not in `known`, with the numbers of `to`.
+void add_measurements(const FitData& from, const std::set<std::string>& known, FitData& to) {
+  for (std::size_t p = 0; p < from.measured.size(); ++p) {
+    MeasuredLosses measured = from.measured[p];
+    if (known.contains(measured.problem.text())) continue;
+    for (MeasuredLosses::One& one : measured.losses) {
+      one.variant.number = to.variants->add(from.variants->at(one.variant.number));
+    }
+    to.measured.push_back(std::move(measured));
+    to.without_time.push_back(from.without_time[p]);
+  }
+  to.failed.insert(from.failed.begin(), from.failed.end());
+}
+
+std::set<std::string> problems_of(const FitData& data) {
+  std::set<std::string> texts;
+  for (const MeasuredLosses& measured : data.measured) texts.insert(measured.problem.text());
+  return texts;
+}
+
+// The measurements of both, first those that were searched. The patterns are those of the rules.
 FitData together(const FitData& fitted, const FitData& searched, const Rules& rules) {
   FitData all;
   all.op = searched.op;
   all.gpu = searched.gpu;
   all.patterns = rules.variants;
-  all.failed = searched.failed;
   all.variants = std::make_shared<NearVariants>(*searched.op);
-  for (const FitData* const part : {&searched, &fitted}) {
-    for (MeasuredLosses measured : part->measured) {
-      for (MeasuredLosses::One& one : measured.losses) {
-        one.variant.number = all.variants->add(part->variants->at(one.variant.number));
-      }
-      all.measured.push_back(std::move(measured));
-      all.without_time.emplace_back();
-    }
-  }
+  add_measurements(searched, {}, all);
+  add_measurements(fitted, problems_of(searched), all);
   all.variants->close();
   return all;
 }
@@ -36,12 +51,11 @@ FitData together(const FitData& fitted, const FitData& searched, const Rules& ru
 
 Result<HeldOut> held_out_losses(const FitData& fitted, const FitData& searched,
                                 const Rules& rules) {
-  std::set<std::string> known;
-  for (const MeasuredLosses& measured : fitted.measured) known.insert(measured.problem.text());
+  const std::set<std::string> known = problems_of(fitted);
   const DeviceLimits limits = device_of(searched.gpu).limits;
   const RuleNames names(*searched.op);
   const FitData all = together(fitted, searched, rules);
-  std::vector<Choices> choices;  // at the held-out problems
+  std::vector<ProblemChoices> choices;  // at the held-out problems
   for (std::size_t p = 0; p < searched.measured.size(); ++p) {
     if (!known.contains(searched.measured[p].problem.text())) choices.push_back(choices_at(all, p));
   }
@@ -54,19 +68,21 @@ Result<HeldOut> held_out_losses(const FitData& fitted, const FitData& searched,
   HeldOut found;
   std::vector<double> of_rules;
   for (std::size_t p = 0; p < choices.size(); ++p) {
-    const Choices& here = choices[p];
-    const std::vector<std::size_t>& ranking =
-        rules.leaf_of(names.values(here.problem, limits, rules.bytes_per_us)).ranking;
-    const double loss = loss_of_ranking(table, p, ranking);
+    const ProblemChoices& here = choices[p];
+    double loss = table.ladder[p];
     std::optional<std::size_t> chosen = here.of_ladder;
-    const bool has_ladder_time = chosen && here.measured[*chosen];
-    for (const std::size_t place : ranking) {
+    for (const std::size_t place :
+         rules.leaf_of(names.values(here.problem, limits, rules.bytes_per_us)).ranking) {
       if (!here.of_pattern[place]) continue;
+      loss = table.loss(p, place);
       chosen = here.of_pattern[place];
       break;
     }
-    if (!chosen || !here.measured[*chosen]) ++found.estimated;
-    if (!has_ladder_time) ++found.estimated_of_ladder;
+    const bool has_failed = chosen && all.failed.contains(variant_text(
+                                          *all.op, all.variants->at(here.serving[*chosen].number)));
+    if (has_failed) loss = kLossOfFailed;
+    if (!has_failed && !has_time(here, chosen)) ++found.estimated;
+    if (!has_time(here, here.of_ladder)) ++found.ladder_estimated;
     found.problems.push_back({here.problem.text(), loss, table.ladder[p]});
     of_rules.push_back(loss);
   }

@@ -1,6 +1,5 @@
 // Held-out problems: problems that rules were not fitted to, but that were searched, so that their
 // fastest variant is known. The loss of the rules there is the loss of a user who does not tune.
-// Pure functions.
 
 #pragma once
 
@@ -21,14 +20,15 @@ struct HeldOut {
   };
   std::vector<OneProblem> problems;  // by text
   LossSummary rules, ladder;
-  // The numbers of problems at which the variant that the rules or the ladder choose has no time.
-  // Its loss is estimated from all measurements, also those that were held out.
-  std::size_t estimated = 0, estimated_of_ladder = 0;
+  // At so many problems the variant that the rules or the ladder choose has no time. Its loss is
+  // estimated from all measurements, also those that were held out.
+  std::size_t estimated = 0, ladder_estimated = 0;
 };
 
 // The problems of `searched` that `fitted` does not have. The rules are applied as a program
 // applies them: the first variant of the leaf that can serve the problem, or the default ladder if
-// there is none. invalid_argument if there is no such problem.
+// there is none. A variant that failed on the GPU counts as twice as slow as the fastest one.
+// invalid_argument if there is no such problem.
 Result<HeldOut> held_out_losses(const FitData& fitted, const FitData& searched, const Rules& rules);
 
 }  // namespace mgtune

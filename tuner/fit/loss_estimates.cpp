@@ -16,7 +16,7 @@ constexpr double kProblemScale = 1;
 // The weight of kUnmeasuredLoss, so that an estimate from far away says little.
 constexpr float kPriorWeight = 0.01F;
 
-// A smaller weight cannot move an estimate by a thousandth.
+// Problems with a smaller weight are left out.
 constexpr double kLeastWeight = 1e-6;
 
 float problem_weight(const Problem& a, const Problem& b) {
@@ -32,7 +32,7 @@ float problem_weight(const Problem& a, const Problem& b) {
   return weight < kLeastWeight ? 0 : static_cast<float>(weight);
 }
 
-// Trees learn logarithms: a loss of 10 % is as far from none as one of 50 % from one of 36 %.
+// Trees learn log(1 + loss), so that ratios of times count, not differences.
 BoostedTrees trees_of(std::span<const MeasuredLosses* const> measured) {
   std::vector<float> features, wanted;
   for (const MeasuredLosses* of : measured) {

@@ -2,7 +2,8 @@
 // measured, from the losses that were measured. An estimate is the mean of two: of what boosted
 // trees predict from the features of variant and problem, and of a weighted mean of the losses of
 // similar variants at similar problems. On recorded sweeps the mean of both ranks variants at
-// problems that were left out better than either.
+// problems that were left out better than either. One thread: estimates share what `variants`
+// remembers.
 
 #pragma once
 
@@ -38,12 +39,12 @@ struct MeasuredLosses {
 
 class LossEstimates {
  public:
-  // Learns from these problems. All numbers are those of `variants`, which was closed behind those
-  // that were measured, and must outlive the object.
+  // Learns from these problems. All numbers are those of `variants`, which must outlive the object.
+  // All measured variants must be in it before its close().
   LossEstimates(std::span<const MeasuredLosses* const> measured, NearVariants& variants);
 
-  // The losses of variants that can serve the problem. If nothing similar was measured, they are
-  // near kUnmeasuredLoss.
+  // The losses of variants that can serve the problem. If nothing similar was measured, a loss is
+  // the mean of kUnmeasuredLoss and of what the trees predict.
   std::vector<float> at(const Problem& problem, std::span<const ServingVariant> serving) const;
 
  private:

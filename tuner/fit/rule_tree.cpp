@@ -7,7 +7,7 @@
 namespace mgtune {
 namespace {
 
-constexpr std::size_t kFewestInLeaf = 2;
+constexpr std::ptrdiff_t kFewestInLeaf = 2;  // measured problems
 constexpr std::size_t kShortestRanking = 2, kLongestRanking = 4;
 constexpr int kMaxDepth = 20;
 
@@ -129,7 +129,7 @@ RuleTree::Pair RuleTree::best_pair(const Node& node) const {
 
 std::optional<RuleTree::Split> RuleTree::best_split(const Node& node) const {
   const std::size_t count = node.problems.size(), width = representatives_.size();
-  if (count < 2 * kFewestInLeaf || node.depth >= kMaxDepth) return std::nullopt;
+  if (node.depth >= kMaxDepth) return std::nullopt;
   const std::size_t pairs = width * width;
   std::vector<double> totals(pairs, 0), below(pairs);
   for (const std::size_t p : node.problems) {
@@ -158,8 +158,7 @@ std::optional<RuleTree::Split> RuleTree::best_split(const Node& node) const {
         least_above = std::min(least_above, totals[pair] - below[pair]);
       }
       measured_below += is_measured(order[i]) ? 1 : 0;
-      if (i + 1 < kFewestInLeaf || count - i - 1 < kFewestInLeaf) continue;
-      if (measured_below == 0 || measured_below == measured) continue;
+      if (measured_below < kFewestInLeaf || measured - measured_below < kFewestInLeaf) continue;
       if (values[order[i]] * kSmallestStep >= values[order[i + 1]]) continue;
       const double gain = whole - least_below - least_above;
       if (gain <= gain_here + 1e-12) continue;

@@ -26,7 +26,7 @@ class RuleTree {
 
   // One leaf with all of `problems`. Leaves rank `representatives`, which are variants of the
   // table, and the ladder. The first `measured` problems of the table were measured; each leaf gets
-  // one of these at least. The table and the features must outlive the tree.
+  // two of these at least. The table and the features must outlive the tree.
   RuleTree(const LossTable& table, const ProblemFeatures& features,
            std::vector<std::size_t> representatives, std::vector<std::size_t> problems,
            std::size_t measured);

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "json/json.h"
+#include "selection/rules.h"
 #include "store/record_json.h"
 
 namespace mgtune {
@@ -28,6 +29,7 @@ Json held_out_json(const HeldOut& held_out) {
   return {{"rules", loss_json(held_out.rules)},
           {"ladder", loss_json(held_out.ladder)},
           {"estimated", held_out.estimated},
+          {"ladder_estimated", held_out.ladder_estimated},
           {"problems", std::move(problems)}};
 }
 

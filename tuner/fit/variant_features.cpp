@@ -9,18 +9,18 @@
 namespace mgtune {
 namespace {
 
-constexpr float kAbsent = -1;
+constexpr float kNotInDesign = -1;
 
 float log_size(std::int64_t value) {
   return static_cast<float>(std::log2(1.0 + static_cast<double>(std::max<std::int64_t>(value, 0))));
 }
 
-// The product of the sizes of a grid or a block; kAbsent if one of them fails.
+// The product of the sizes of a grid or a block; kNotInDesign if one of them fails.
 float log_product(const std::vector<Expression>& sizes, const Slots& slots) {
   double product = 1;
   for (const Expression& size : sizes) {
     const Result<std::int64_t> value = size.evaluate(slots);
-    if (!value.ok() || *value < 0) return kAbsent;
+    if (!value.ok() || *value < 0) return kNotInDesign;
     product *= static_cast<double>(*value);
   }
   return static_cast<float>(std::log2(1 + product));
@@ -42,14 +42,14 @@ std::optional<std::vector<float>> VariantFeatures::of(const Problem& problem,
   const std::optional<Slots> slots = serving_slots(problem, variant, device_);
   if (!slots) return std::nullopt;
   const Design& design = op_.designs[std::size_t(variant.design)];
-  std::vector<float> features(places_.size(), kAbsent);
+  std::vector<float> features(places_.size(), kNotInDesign);
   for (const Name& name : design.scope.names()) {
     const std::int64_t value = (*slots)[std::size_t(name.slot)];
     features[places_.at(name.text)] =
         name.type == ValueType::integer ? log_size(value) : static_cast<float>(value);
   }
   const Result<std::int64_t> bytes = op_.bytes.evaluate(*slots);
-  features.push_back(bytes.ok() ? log_size(*bytes) : kAbsent);
+  features.push_back(bytes.ok() ? log_size(*bytes) : kNotInDesign);
   features.push_back(static_cast<float>(variant.design));
   const Launch& launch = design.launches.front();
   features.push_back(log_product(launch.grid, *slots));

@@ -21,8 +21,8 @@ class VariantFeatures {
   // The operator must outlive the object.
   VariantFeatures(const Operator& op, const DeviceLimits& device);
 
-  // Numbers and sizes are logarithms. What only other designs have is -1. nullopt if the variant
-  // cannot serve the problem.
+  // Numbers and sizes are logarithms. A name that the variant's design does not have is -1. nullopt
+  // if the variant cannot serve the problem.
   std::optional<std::vector<float>> of(const Problem& problem, const Variant& variant) const;
 
  private:

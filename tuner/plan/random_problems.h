@@ -35,7 +35,8 @@ Result<std::vector<Problem>> draw_problems(const Operator& op, const RandomProbl
                                            DeviceKind device);
 
 // Draws problems in the same way between the smallest and the largest value that each dim has in
-// `examples`, other than these; fewer than `count` if there are not as many. There is an example.
+// `examples`, which must not be empty. No drawn problem is an example. Fewer than `count` if there
+// are not as many.
 std::vector<Problem> draw_problems_like(const std::vector<Problem>& examples, std::size_t count,
                                         std::uint64_t seed);
 

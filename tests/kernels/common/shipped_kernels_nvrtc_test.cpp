@@ -1,8 +1,8 @@
 // Every shipped operator, compiled by NVRTC for the architectures that mgtune serves: each default
 // variant at least once, and a random sample of the space. No GPU is needed. The kernels of one
 // source and one architecture are compiled as one program, which parses the headers once.
-// scripts/test.sh --all compiles all of that, scripts/test.sh the first default of each design, for
-// two architectures.
+// scripts/test.sh --all compiles all of that. scripts/test.sh compiles for two architectures, and
+// of a ladder only the first default.
 
 #include <gtest/gtest.h>
 

@@ -85,9 +85,10 @@ class FitCommand final : public Command {
       std::cerr << "the default ladder does better at problems that were not measured: sweep more "
                    "problems before you use these rules\n";
     }
+    note_estimates(rules.ladder_estimated, "", "of the default ladder");
     if (rules.held_out) {
-      note_estimates(rules.held_out->estimated, "by the rules");
-      note_estimates(rules.held_out->estimated_of_ladder, "of the default ladder");
+      note_estimates(rules.held_out->estimated, " held out", "by the rules");
+      note_estimates(rules.held_out->ladder_estimated, " held out", "of the default ladder");
     }
     if (dry_run_) return ExitCode::ok;
     MGTUNE_ASSIGN(const std::string path, output_path(rules));
@@ -97,12 +98,12 @@ class FitCommand final : public Command {
   }
 
  private:
-  static void note_estimates(std::size_t problems, const char* whose) {
+  static void note_estimates(std::size_t problems, const char* which, const char* whose) {
     if (problems == 0) return;
     std::cerr << fmt::format(
-        "{} held out: the variant {} has no time there, so its loss is estimated; sweep {} again "
+        "{}{}: the variant {} has no time there, so its loss is estimated; sweep {} again "
         "with --for-rules\n",
-        counted(problems, "problem"), whose, problems == 1 ? "it" : "them");
+        counted(problems, "problem"), which, whose, problems == 1 ? "it" : "them");
   }
 
   Result<std::string> output_path(const FittedRules& rules) const {

@@ -53,6 +53,10 @@ std::string loss_words(const LossSummary& loss) {
                      100 * loss.median, 100 * loss.worst, loss.problems);
 }
 
+std::string estimated_words(std::int64_t problems) {
+  return problems == 0 ? "" : fmt::format(" ({} of them estimated)", problems);
+}
+
 std::string table_of(const Rules& rules) {
   std::string text = fmt::format(
       "{} on {}\nslower than the best variant at problems that a fit did not know: {}\n",
@@ -63,12 +67,10 @@ std::string table_of(const Rules& rules) {
   }
   text += fmt::format("the default ladder: {}\n", loss_words(rules.ladder));
   if (rules.held_out.problems > 0) {
-    const std::string estimated =
-        rules.held_out_estimated == 0
-            ? ""
-            : fmt::format(" ({} of them estimated)", rules.held_out_estimated);
-    text += fmt::format("at problems that were held out: {}{}; the default ladder there: {}\n",
-                        loss_words(rules.held_out), estimated, loss_words(rules.held_out_ladder));
+    text += fmt::format("at problems that were held out: {}{}; the default ladder there: {}{}\n",
+                        loss_words(rules.held_out), estimated_words(rules.held_out_estimated),
+                        loss_words(rules.held_out_ladder),
+                        estimated_words(rules.held_out_ladder_estimated));
   }
   text += '\n';
   TextTable table({{"rule", TextTable::Align::right},
@@ -136,7 +138,8 @@ std::string rules_json(std::span<const Rules> rules) {
     if (one.held_out.problems > 0) {
       entry.update({{"held_out", loss_json_of(one.held_out)},
                     {"held_out_ladder", loss_json_of(one.held_out_ladder)},
-                    {"held_out_estimated", one.held_out_estimated}});
+                    {"held_out_estimated", one.held_out_estimated},
+                    {"held_out_ladder_estimated", one.held_out_ladder_estimated}});
     }
     all.push_back(std::move(entry));
   }

@@ -73,8 +73,8 @@ class LossEstimatesTest : public testing::Test {
     return (1 + true_loss(rows, variant)) / (1 + best) - 1;
   }
 
-  std::vector<Choices> choices() const {
-    std::vector<Choices> all;
+  std::vector<ProblemChoices> choices() const {
+    std::vector<ProblemChoices> all;
     for (std::size_t p = 0; p < data_.measured.size(); ++p) all.push_back(choices_at(data_, p));
     return all;
   }
@@ -116,7 +116,7 @@ class LossEstimatesTest : public testing::Test {
 
 TEST_F(LossEstimatesTest, WhatWasMeasuredStaysAndTheRestIsNearTheTruth) {
   const LossTable table = estimated();
-  const std::vector<Choices> all = choices();
+  const std::vector<ProblemChoices> all = choices();
   double off = 0;
   std::size_t missing = 0;
   for (std::size_t p = 0; p < all.size(); ++p) {
@@ -146,7 +146,7 @@ TEST_F(LossEstimatesTest, ASweepMeasuresWhatIsPromisingAndHasNoTime) {
   const std::size_t per_problem = 3;
   const Candidates candidates = choose_candidates(data_, 12, per_problem);
   const LossTable table = estimated();
-  const std::vector<Choices> all = choices();
+  const std::vector<ProblemChoices> all = choices();
   std::size_t wanted = 0;
   for (std::size_t p = 0; p < all.size(); ++p) {
     const std::vector<const VariantPattern*> here = candidates.at(all[p].problem);
@@ -174,7 +174,7 @@ TEST_F(LossEstimatesTest, ASweepMeasuresWhatIsPromisingAndHasNoTime) {
 TEST_F(LossEstimatesTest, OfAnyProblemLieBetweenThoseOfItsNeighbours) {
   const Problem between =
       must(bind_problem(op_, must(parse_assignments("rows=700,hidden=64,T=f32"))));
-  const Choices here = choices_at(data_, between);
+  const ProblemChoices here = choices_at(data_, between);
   const std::vector<float> losses = estimates_of(data_).at(between, here.serving);
   ASSERT_EQ(losses.size(), here.serving.size());
   for (std::size_t i = 0; i < losses.size(); ++i) {
