@@ -71,10 +71,10 @@ std::vector<double> least_losses(const LossTable& table, const std::vector<std::
 // these, or with twice as many, the rules of rmsnorm.backward, rmsnorm.add_backward and
 // swiglu.forward lost more at 95 % of the problems that cross-validation left out.
 std::vector<Problem> problems_of_fit(const FitData& data) {
-  constexpr std::uint64_t kSeed = 1;
+  constexpr std::uint64_t kSeedOfDraws = 1;
   std::vector<Problem> problems;
   for (const MeasuredLosses& measured : data.measured) problems.push_back(measured.problem);
-  for (Problem& drawn : draw_problems_like(problems, problems.size(), kSeed)) {
+  for (Problem& drawn : draw_problems_like(problems, problems.size(), kSeedOfDraws)) {
     problems.push_back(std::move(drawn));
   }
   return problems;
