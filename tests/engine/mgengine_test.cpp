@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <filesystem>
+
 #include "tests/helpers/engine_models.h"
 #include "tests/helpers/mgtune_program.h"
 
@@ -198,6 +201,8 @@ TEST_F(MgengineTest, RemovesTheTemporaryFoldersOfKilledPrograms) {
   program_.start(words);
   EXPECT_TRUE(program_.wait_until([&] { return folders() > 0; }));
   program_.finish(SIGKILL);
+  // A compiler that is still there may write into its folder while the next program removes that.
+  ASSERT_TRUE(program_.time_to_be_gone(std::chrono::seconds(30)).has_value());
   EXPECT_GT(folders(), 0U);
   const Ended ended = run(words);
   EXPECT_EQ(ended.exit_code, 0) << ended;
