@@ -1,9 +1,9 @@
 // Estimates how much slower than the fastest variant others are at problems where they were not
 // measured, from the losses that were measured. An estimate is the mean of two: of what boosted
 // trees predict from the features of variant and problem, and of a weighted mean of the losses of
-// similar variants at similar problems. On recorded sweeps the mean of both ranks variants at
-// problems that were left out better than either. One thread: estimates share what `variants`
-// remembers.
+// similar variants at similar problems. In a prototype on recorded sweeps of rmsnorm and swiglu,
+// rules from the mean of both lost less at held-out problems than rules from either in six of ten
+// cases, and never more than both. One thread: estimates share what `variants` remembers.
 
 #pragma once
 

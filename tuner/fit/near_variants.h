@@ -33,8 +33,8 @@ class NearVariants {
   // From now on near() lists only the variants that have been added so far. Called once.
   void close() { closed_ = variants_.size(); }
 
-  // // The variants of the same design that were added before close() and are near. One parameter
-  // that differs by a factor of two leaves a weight of about 0.1.
+  // The variants of the same design that were added before close() and are near. One parameter that
+  // differs by a factor of two leaves a weight of about 0.1.
   std::span<const Near> near(std::uint32_t variant);
 
  private:

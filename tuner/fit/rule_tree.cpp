@@ -129,15 +129,15 @@ RuleTree::Pair RuleTree::best_pair(const Node& node) const {
 
 std::optional<RuleTree::Split> RuleTree::best_split(const Node& node) const {
   const std::size_t count = node.problems.size(), width = representatives_.size();
-  if (node.depth >= kMaxDepth) return std::nullopt;
+  const auto is_measured = [&](std::size_t p) { return p < measured_; };
+  const auto measured = std::ranges::count_if(node.problems, is_measured);
+  if (measured < 2 * kFewestInLeaf || node.depth >= kMaxDepth) return std::nullopt;
   const std::size_t pairs = width * width;
   std::vector<double> totals(pairs, 0), below(pairs);
   for (const std::size_t p : node.problems) {
     for (std::size_t pair = 0; pair < pairs; ++pair) totals[pair] += pair_costs_[p * pairs + pair];
   }
   const double whole = *std::ranges::min_element(totals);
-  const auto is_measured = [&](std::size_t p) { return p < measured_; };
-  const auto measured = std::ranges::count_if(node.problems, is_measured);
   double best_gain = kSmallestSaving;
   std::size_t best_feature = features_.count(), best_place = 0;
   std::vector<std::size_t> order(count), best_order;

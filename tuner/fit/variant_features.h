@@ -1,7 +1,7 @@
 // VariantFeatures: a variant at a problem, as the numbers that LossEstimates learns from: every
 // name that expressions of the operator file can use (dims, dtypes, flags, parameters, lets), the
-// bytes of the problem, and the blocks and threads of the first launch. So an operator whose lets
-// say what its kernels do (rows per thread, waves, shared memory) is estimated better. Immutable.
+// bytes of the problem, and the blocks and threads of the first launch. So what the lets say of a
+// kernel (rows per thread, waves, shared memory) counts too. Immutable.
 
 #pragma once
 
