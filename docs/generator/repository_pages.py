@@ -2,7 +2,8 @@
 
 Every Markdown file of the repository is a page of the site, at its own path; those of docs/pages are at the top. A file that a page
 links to and that is no page (a source, a table of figures) becomes a page with its text, a linked folder without a README one that lists
-it. So a link that works in the repository works on the site, and a link to a file that does not exist ends the build.
+it. Of a file that is no text (recorded times, compressed) only the size is shown. So a link that works in the repository works on the
+site, and a link to a file that does not exist ends the build.
 """
 import pathlib
 import posixpath
@@ -82,15 +83,31 @@ class RepositoryPages:
             return page_of(wanted)
         if not there.is_dir():
             page = f"source/{wanted}.md"
-            self.sources.setdefault(page, _source_page(wanted, there.read_text(encoding="utf-8")))
+            text = _text_of(there)
+            self.sources.setdefault(page, _page(wanted, f"{there.stat().st_size:,} bytes that are no text.") if text is None
+                                    else _source_page(wanted, text))
             return page
         page = f"source/{wanted}/README.md"
         if page not in self.sources:
             self.sources[page] = ""  # a folder below may link back
-            names = sorted(each.relative_to(self.root).as_posix() for each in there.iterdir() if each.is_file())
-            lines = [f"- [{posixpath.basename(name)}]({posixpath.relpath(self._page_for(name), posixpath.dirname(page))})" for name in names]
+            lines = [self._entry(each, posixpath.dirname(page)) for each in sorted(there.iterdir()) if each.name not in _SKIPPED]
             self.sources[page] = _page(wanted + "/", "\n".join(lines))
         return page
+
+    def _entry(self, there, folder):
+        """The line of a file or folder in the list of its folder, which is the site's `folder`."""
+        if there.is_file() and not there.name.endswith((".svg", ".png")) and _text_of(there) is None:
+            return f"- `{there.name}`, {there.stat().st_size:,} bytes"
+        page = posixpath.relpath(self._page_for(there.relative_to(self.root).as_posix()), folder)
+        return f"- [{there.name}{'/' if there.is_dir() else ''}]({page})"
+
+
+def _text_of(path):
+    """The text of a file, or None if it is not text."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        return None
 
 
 def _page(title, content):

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Tests of docs/generator: Markdown, links, charts and generated pages, on small examples with planted faults."""
 import pathlib
+import re
 import sys
 import tempfile
 import unittest
@@ -60,6 +61,22 @@ class Repository(unittest.TestCase):
             self.assertEqual(pages.markdown("docs/pages/guide.md"), "[kernels](kernels/README.md) [made](reference/c.md#f)")
             self.assertIn("```c++\nint a;\n```", pages.sources["source/kernels/a.cu.md"])
             self.assertIn("[t.txt](t.txt.md)", pages.sources["source/tables/README.md"])
+
+    def test_a_file_that_is_no_text_is_named_with_its_size(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = tree(folder, {"README.md": "[a](times) [b](times/t.gz)", "times/t.txt": "1", "times/more/u.txt": "2"})
+            (root / "times/t.gz").write_bytes(b"\x1f\x8b\xff")
+            pages = RepositoryPages(root)
+            self.assertEqual(pages.markdown("README.md"), "[a](source/times/README.md) [b](source/times/t.gz.md)")
+            self.assertTrue(pages.sources["source/times/README.md"].endswith("\n- [more/](more/README.md)\n- `t.gz`, 3 bytes\n- [t.txt](t.txt.md)\n"))
+            self.assertIn("\n3 bytes that are no text.\n", pages.sources["source/times/t.gz.md"])
+            self.assertIn("- [u.txt](u.txt.md)", pages.sources["source/times/more/README.md"])
+
+    def test_the_links_of_this_repository_lead_somewhere(self):
+        texts = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs/pages").rglob("*.md"))
+        commands = re.findall(r"reference/commands/[\w-]+\.md", texts)  # the program prints these; scripts/docs.sh has it
+        generated = [*commands, *schema_pages.pages(ROOT), *header_pages.pages(ROOT), "demo/report.html"]
+        self.assertGreater(len(RepositoryPages(ROOT, generated).sources), 0)
 
     def test_a_link_to_nothing_is_refused(self):
         for link in ("none.md", "../outside.md", "reference/c.md"):
