@@ -19,6 +19,11 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   target_compile_options(mgtune_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict
     -Wno-array-bounds -Wno-maybe-uninitialized -Wno-stringop-overread -Wno-stringop-overflow>)
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND MGTUNE_UNITY_BUILD)
+  # g++ first collects its garbage at half a gigabyte. A tenth to a sixth of the compile time goes away, and the
+  # largest unit needs 2.6 GB instead of 2.3 GB of memory.
+  target_compile_options(mgtune_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-heapsize=524288>)
+endif()
 if(MGTUNE_WERROR)
   target_compile_options(mgtune_options INTERFACE -Werror)
 endif()

@@ -1,11 +1,13 @@
 // The compiler of the cpu device. It runs the machine's C++ compiler over the same sources
 // that NVRTC gets, with the headers of runtime/device/cpu/include in front.
 //
-// Sources and headers are in a private temporary folder while the object lives. The paths of that
-// folder never reach the binary: equal requests give equal bytes, wherever and however often they
-// are built. The headers are precompiled before the third compile; tests/bench/cpu_device_benchmark
-// measures what that costs and saves. The compiler is run with an argument vector and a deadline of
-// two minutes. Not thread-safe.
+// Sources and headers are in a private temporary folder while the object lives. A file is written
+// before the first compile that may read it: new files cost ext4 up to a millisecond each if many
+// others were deleted a moment ago, and many compilers live for one build or none. The paths of
+// that folder never reach the binary: equal requests give equal bytes, wherever and however often
+// they are built. The headers are precompiled before the third compile;
+// tests/bench/cpu_device_benchmark measures what that costs and saves. The compiler is run with an
+// argument vector and a deadline of two minutes. Not thread-safe.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -18,6 +20,7 @@
 #include <string_view>
 #include <utility>
 
+#include "build/source_closure.h"
 #include "compiler/compiler.h"
 #include "compiler/debug_build.h"
 #include "compiler/host_toolchain.h"
@@ -33,6 +36,9 @@ namespace {
 constexpr std::chrono::minutes kDeadline{2};
 constexpr std::string_view kDeviceHeaders = "runtime/device/cpu/include/";
 constexpr std::string_view kCommonHeaders = "kernels/common/";
+// How a source closure begins the names of its files.
+constexpr std::string_view kCommonFile = "common ";
+constexpr std::string_view kFamilyFile = "family ";
 // The whole prelude, under its own name so that it can be precompiled.
 constexpr const char* kPrelude = "../cpu/mgtune_prelude.h";
 constexpr const char* kUnit = "mgtune_unit.cpp";
@@ -151,16 +157,12 @@ std::vector<std::string> link_command(const HostToolchain& toolchain) {
   return command;
 }
 
-// The headers of the cpu device, and those that all families share, by their paths in the folder.
-std::map<std::string, std::string> header_files() {
-  std::map<std::string, std::string> files;
+// The headers of the cpu device, by their paths in the temporary folder.
+std::map<std::string, std::string_view> device_headers() {
+  std::map<std::string, std::string_view> files;
   for (const EmbeddedFile& file : embedded_files()) {
-    const std::string path(file.path);
-    if (path.starts_with(kDeviceHeaders)) {
-      files.emplace("cpu/" + path.substr(kDeviceHeaders.size()), file.content);
-    } else if (path.starts_with(kCommonHeaders)) {
-      files.emplace("common/" + path.substr(kCommonHeaders.size()), file.content);
-    }
+    if (!file.path.starts_with(kDeviceHeaders)) continue;
+    files.emplace("cpu/" + std::string(file.path.substr(kDeviceHeaders.size())), file.content);
   }
   files.emplace("cpu/mgtune_prelude.h", "#include \"mgcpu/prelude.h\"\n");
   return files;
@@ -177,12 +179,6 @@ class HostCompiler final : public Compiler {
                 ", headers " + device_headers_hash();
   }
 
-  // Writes the headers into the folder. Call it before the first compile.
-  Status write_headers() {
-    for (const auto& [path, content] : header_files()) MGTUNE_TRY(folder_.write(path, content));
-    return {};
-  }
-
   const std::string& identity() const override { return identity_; }
 
   Result<Build> compile(const BuildRequest& request) override {
@@ -197,8 +193,8 @@ class HostCompiler final : public Compiler {
     build.key = known_build_key(request, identity_);
     build.kernels = kernels_of(request);
     build.variables = variables_of(request);
-    MGTUNE_ASSIGN(const std::string directory, write_sources(*request.sources));
-    MGTUNE_TRY(folder_.write(directory + "/" + kUnit, unit_text(request)));
+    const std::string directory = directory_of(*request.sources);
+    MGTUNE_TRY(write_inputs(request, directory));
     if (++compiles_ == kPrecompileBefore) precompile_header();
 
     MGTUNE_TRY(run(compile_command(toolchain_, folder_.path() + "/" + directory), directory,
@@ -213,18 +209,29 @@ class HostCompiler final : public Compiler {
   }
 
  private:
-  // The name of the folder is a hash of the files, because two families may each have a forward.cu.
-  Result<std::string> write_sources(const SourceTree& sources) {
+  // The name is a hash of the files, because two families may each have a forward.cu.
+  static std::string directory_of(const SourceTree& sources) {
     Sha256 hash;
     for (const auto& [path, content] : sources.files) hash.update_field(path).update_field(content);
-    const std::string directory = "family-" + hash.hex().substr(0, 16);
-    if (!written_trees_.contains(directory)) {
-      for (const auto& [path, content] : sources.files) {
-        MGTUNE_TRY(folder_.write(std::string(directory).append("/").append(path), content));
-      }
-      written_trees_.insert(directory);
+    return "family-" + hash.hex().substr(0, 16);
+  }
+
+  // What this compile may read: the device's headers, the source, what it includes, and the unit.
+  Status write_inputs(const BuildRequest& request, const std::string& directory) {
+    for (const auto& [path, content] : device_headers()) MGTUNE_TRY(write_once(path, content));
+    for (const auto& [name, content] : source_closure(*request.sources, request.source).files) {
+      const bool is_common = name.starts_with(kCommonFile);
+      const std::string path = name.substr(is_common ? kCommonFile.size() : kFamilyFile.size());
+      MGTUNE_TRY(write_once((is_common ? "common/" : directory + "/") + path, content));
     }
-    return directory;
+    return folder_.write(directory + "/" + kUnit, unit_text(request));
+  }
+
+  Status write_once(const std::string& path, std::string_view content) {
+    if (written_.contains(path)) return {};
+    MGTUNE_TRY(folder_.write(path, content));
+    written_.insert(path);
+    return {};
   }
 
   // Without the precompiled header every compile takes longer, but none fails.
@@ -276,7 +283,7 @@ class HostCompiler final : public Compiler {
   HostToolchain toolchain_;
   TemporaryFolder folder_;
   std::string identity_;
-  std::set<std::string> written_trees_;
+  std::set<std::string> written_;  // paths in the folder
   int compiles_ = 0;
 };
 
@@ -291,9 +298,8 @@ Result<std::unique_ptr<Compiler>> make_host_compiler(const std::string& arch, De
   // The compiler uses the last -O option.
   if (debug == DebugInfo::full) toolchain.compile_flags.emplace_back("-O0");
   MGTUNE_ASSIGN(TemporaryFolder folder, TemporaryFolder::create());
-  auto compiler = std::make_unique<HostCompiler>(arch, std::move(toolchain), std::move(folder));
-  MGTUNE_TRY(compiler->write_headers());
-  return std::unique_ptr<Compiler>(std::move(compiler));
+  return std::unique_ptr<Compiler>(
+      std::make_unique<HostCompiler>(arch, std::move(toolchain), std::move(folder)));
 }
 
 Result<BuildRecipe> host_recipe(const BuildRequest& request, const std::string& folder) {
@@ -304,7 +310,12 @@ Result<BuildRecipe> host_recipe(const BuildRequest& request, const std::string& 
   recipe.options = compile_arguments(toolchain);
   recipe.options.erase(recipe.options.begin());  // the compiler
   recipe.directory = "family";
-  recipe.files = header_files();
+  for (const auto& [path, content] : device_headers()) recipe.files.emplace(path, content);
+  for (const EmbeddedFile& file : embedded_files()) {
+    if (!file.path.starts_with(kCommonHeaders)) continue;
+    recipe.files.emplace("common/" + std::string(file.path.substr(kCommonHeaders.size())),
+                         file.content);
+  }
   for (const auto& [path, content] : request.sources->files) {
     recipe.files.emplace(recipe.directory + "/" + path, content);
   }

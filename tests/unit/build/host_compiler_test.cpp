@@ -4,6 +4,8 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <set>
+#include <string>
 #include <string_view>
 
 #include "compiler/compiler.h"
@@ -194,9 +196,9 @@ TEST(HostCompiler, RawSharedArraysAreRefused) {
 }
 
 TEST(HostCompiler, SourcesStayInTheirFolder) {
-  SourceTree tree = good_family();
-  tree.files["../outside.cu"] = "";
-  EXPECT_EQ(failure(tree, {"scale<float, 3>"}).code(), StatusCode::invalid_argument);
+  SourceTree tree = family("#include \"../outside.cuh\"\n__global__ void scale() {}\n");
+  tree.files["../outside.cuh"] = "";
+  EXPECT_EQ(failure(tree, {"scale"}).code(), StatusCode::invalid_argument);
   const SourceTree good = good_family();
   EXPECT_EQ(compiler()->compile({&good, "other.cu", {"k"}, "cpu"}).status().message(),
             "kernels/family has no file other.cu");
@@ -218,6 +220,32 @@ TEST(HostCompiler, SaysWhichCompilerIsMissing) {
 TEST(HostCompiler, TakesTheCompilerAndOptionsOfTheEnvironment) {
   const Variable cxx("CXX", "g++ -DMORE");
   EXPECT_THAT(compiler()->identity(), HasSubstr("-DMORE"));
+}
+
+// Creating a file costs up to a millisecond, and a family has twenty, and mgtune seventy headers.
+TEST(HostCompiler, WritesWhatTheSourceIncludesAndNothingBeforeTheFirstCompile) {
+  namespace fs = std::filesystem;
+  const fs::path parent = fs::temp_directory_path() / "host_compiler_files_test";
+  fs::create_directories(parent);
+  const Variable temporary("TMPDIR", parent);
+  SourceTree tree = good_family();
+  tree.files["other.cu"] = "";
+  const auto names = [&parent] {
+    std::set<std::string> found;
+    for (const auto& entry : fs::recursive_directory_iterator(parent)) {
+      if (entry.is_regular_file()) found.insert(entry.path().filename());
+    }
+    return found;
+  };
+  {
+    const std::unique_ptr<Compiler> cpu = compiler();
+    EXPECT_THAT(names(), testing::ElementsAre(".lock"));
+    ASSERT_TRUE(cpu->compile({&tree, "scale.cu", {"scale<float, 3>"}, "cpu"}).ok());
+    EXPECT_THAT(names(), testing::IsSupersetOf({"scale.cu", "factor.cuh", "vec.cuh", "prelude.h"}));
+    EXPECT_FALSE(names().contains("other.cu"));
+    EXPECT_FALSE(names().contains("wgmma.cuh"));
+  }
+  fs::remove_all(parent);
 }
 
 TEST(HostCompiler, LeavesNothingBehind) {
