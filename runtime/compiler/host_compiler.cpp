@@ -45,8 +45,10 @@ constexpr const char* kUnit = "mgtune_unit.cpp";
 constexpr const char* kObject = "mgtune_unit.cpp.o";
 constexpr const char* kLibrary = "mgtune_unit.so";
 constexpr std::size_t kMaxLogBytes = 4000;
-// From here on precompiling pays: it costs as much as it saves in two or three compiles.
+// From here on precompiling pays: it costs as much as it saves in two or three compiles. With ccache
+// it pays at once, because a process before this one has precompiled the same headers.
 constexpr int kPrecompileBefore = 3;
+constexpr int kPrecompileBeforeWithCcache = 1;
 
 std::string device_headers_hash() {
   Sha256 hash;
@@ -175,6 +177,9 @@ class HostCompiler final : public Compiler {
     std::vector<std::string> options(toolchain_.command.begin() + 1, toolchain_.command.end());
     append(options, toolchain_.compile_flags);
     append(options, toolchain_.link_flags);
+    precompile_before_ = toolchain_.command[0].find("ccache") == std::string::npos
+                             ? kPrecompileBefore
+                             : kPrecompileBeforeWithCcache;
     identity_ = toolchain_.version + ", " + fmt::format("{}", fmt::join(options, " ")) +
                 ", headers " + device_headers_hash();
   }
@@ -195,7 +200,7 @@ class HostCompiler final : public Compiler {
     build.variables = variables_of(request);
     const std::string directory = directory_of(*request.sources);
     MGTUNE_TRY(write_inputs(request, directory));
-    if (++compiles_ == kPrecompileBefore) precompile_header();
+    if (++compiles_ == precompile_before_) precompile_header();
 
     MGTUNE_TRY(run(compile_command(toolchain_, folder_.path() + "/" + directory), directory,
                    request, build.log));
@@ -284,6 +289,7 @@ class HostCompiler final : public Compiler {
   TemporaryFolder folder_;
   std::string identity_;
   std::set<std::string> written_;  // paths in the folder
+  int precompile_before_;
   int compiles_ = 0;
 };
 
