@@ -45,8 +45,8 @@ constexpr const char* kUnit = "mgtune_unit.cpp";
 constexpr const char* kObject = "mgtune_unit.cpp.o";
 constexpr const char* kLibrary = "mgtune_unit.so";
 constexpr std::size_t kMaxLogBytes = 4000;
-// From here on precompiling pays: it costs as much as it saves in two or three compiles. With ccache
-// it pays at once, because a process before this one has precompiled the same headers.
+// From here on precompiling pays: it costs as much as it saves in two or three compiles. With
+// ccache it pays at once, because a process before this one has precompiled the same headers.
 constexpr int kPrecompileBefore = 3;
 constexpr int kPrecompileBeforeWithCcache = 1;
 
