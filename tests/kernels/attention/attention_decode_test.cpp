@@ -246,6 +246,18 @@ TEST(AttentionDecodeLadder, TakesTheTilesThatFit) {
   EXPECT_EQ(first(64, 256, kL4), rung(16, 2));
 }
 
+// Three blocks of four warps fit an SM, six of two warps. 400 blocks are four more than 132 SMs
+// hold at once: four warps took 27.5 us, two take 24.2 us. 512 blocks nearly fill a second wave.
+TEST(AttentionDecodeLadder, HasTwoWarpsIfFewBlocksWouldWaitForASecondWave) {
+  const auto first = [&](int batch, const char* words) {
+    return decode().first_of_ladder(Shape{400, 1, 32, 8, batch, 128}.text(words), kH200);
+  };
+  const std::string two_warps = Split{16, 16, 2, 2, "last_block", 1}.text(false);
+  EXPECT_EQ(first(50, "paged=true,T=bf16"), two_warps);
+  for (const int batch : {34, 48, 50, 57, 62}) EXPECT_EQ(first(batch, "T=bf16"), two_warps);
+  for (const int batch : {30, 64, 72}) EXPECT_NE(first(batch, "T=bf16"), two_warps);
+}
+
 // 8 heads of keys of 13 sequences leave 28 of 132 SMs idle. With PDL the next grid would take these
 // first. With fewer blocks, of chunks that fit the rings, this matters less than what PDL saves.
 TEST(AttentionDecodeLadder, HasNoDependentLaunchIfManySmsAreIdle) {
