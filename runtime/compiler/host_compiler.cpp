@@ -226,8 +226,9 @@ class HostCompiler final : public Compiler {
     for (const auto& [path, content] : device_headers()) MGTUNE_TRY(write_once(path, content));
     for (const auto& [name, content] : source_closure(*request.sources, request.source).files) {
       const bool is_common = name.starts_with(kCommonFile);
-      const std::string path = name.substr(is_common ? kCommonFile.size() : kFamilyFile.size());
-      MGTUNE_TRY(write_once((is_common ? "common/" : directory + "/") + path, content));
+      std::string path = is_common ? "common/" : directory + "/";
+      path.append(name, is_common ? kCommonFile.size() : kFamilyFile.size());
+      MGTUNE_TRY(write_once(path, content));
     }
     return folder_.write(directory + "/" + kUnit, unit_text(request));
   }
