@@ -5,7 +5,7 @@
 // before the first compile that may read it: new files cost ext4 up to a millisecond each if many
 // others were deleted a moment ago, and many compilers live for one build or none. The paths of
 // that folder never reach the binary: equal requests give equal bytes, wherever and however often
-// they are built. The headers are precompiled before the third compile;
+// they are built. The headers are precompiled before the third compile, or the first with ccache;
 // tests/bench/cpu_device_benchmark measures what that costs and saves. The compiler is run with an
 // argument vector and a deadline of two minutes. Not thread-safe.
 

@@ -249,13 +249,15 @@ TEST(AttentionDecodeLadder, TakesTheTilesThatFit) {
 // Three blocks of four warps fit an SM, six of two warps. 400 blocks are four more than 132 SMs
 // hold at once: four warps took 27.5 us, two take 24.2 us. 512 blocks nearly fill a second wave.
 TEST(AttentionDecodeLadder, HasTwoWarpsIfFewBlocksWouldWaitForASecondWave) {
-  const auto first = [&](int batch, const char* words) {
-    return decode().first_of_ladder(Shape{400, 1, 32, 8, batch, 128}.text(words), kH200);
+  const auto first = [&](int batch, const char* words, const DeviceLimits& device = kH200) {
+    return decode().first_of_ladder(Shape{400, 1, 32, 8, batch, 128}.text(words), device);
   };
   const std::string two_warps = Split{16, 16, 2, 2, "last_block", 1}.text(false);
   EXPECT_EQ(first(50, "paged=true,T=bf16"), two_warps);
   for (const int batch : {34, 48, 50, 57, 62}) EXPECT_EQ(first(batch, "T=bf16"), two_warps);
   for (const int batch : {30, 64, 72}) EXPECT_NE(first(batch, "T=bf16"), two_warps);
+  // An SM of an A100 holds two larger blocks: 328 of them are a wave and a half.
+  EXPECT_NE(first(41, "T=bf16", kA100), two_warps);
 }
 
 // 8 heads of keys of 13 sequences leave 28 of 132 SMs idle. With PDL the next grid would take these
