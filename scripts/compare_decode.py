@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times attention.decode beside FlashAttention-2 and cuDNN, and prints the tables of results/h200/attention.md.
 
-  scripts/compare_decode.py --library build/libmgruntime.so.0 -o decode.json    on a GPU (36 GB or more), about a minute
+  scripts/compare_decode.py --library build/libmgruntime.so.0 -o decode.json    on a GPU, about four minutes
   scripts/compare_decode.py --table decode.json                                 the tables of such a file, without a GPU
 
 The implementations are:
@@ -12,6 +12,8 @@ The implementations are:
   cuDNN          PyTorch's CUDNN_ATTENTION
   folded         CUDNN_ATTENTION with the query heads that share a head of keys as rows
   copy           copies half as many bytes as keys and values have: it reads and writes as many as the others read
+
+A case is left out if its keys and values do not fit into 55 % of the GPU's free memory; the largest one has 34 GB.
 
 A time is the median over replays of a CUDA graph. Its launches rotate through sets of keys and values that are
 together larger than L2. All implementations of a case take turns.
@@ -39,25 +41,24 @@ PEERS = ["FA2", "cuDNN", "folded"]
 DESIGNS = ("mgtune", "split", "even")
 BATCHES = (1, 2, 3, 5, 8, 13, 16, 17, 24, 32, 33, 48, 64, 96, 128)
 LENGTHS = (128, 512, 1024, 3000, 5000, 8192, 12000, 32768)
-HEADS = ((28, 4), (24, 8), (16, 16), (64, 8))  # beside 32 and 8
+HEADS = ((32, 8), (28, 4), (24, 8), (16, 16), (64, 8))  # query heads, KV heads
 # batch, keys, how lengths differ, rows of a page
 OTHER_CASES = ((64, 8192, "uniform", 0), (64, 8192, "one long", 0), (17, 3000, "uniform", 0), (128, 1024, "uniform", 0),
                (16, 8192, "equal", 16), (64, 8192, "uniform", 16))
-BANK_BYTES = 18_500_000_000  # keys and values of all cases; random once
+BANK_BYTES = 34_500_000_000  # keys and values of all cases, at most; random once
+BANK_SHARE = 0.55  # of the free memory, at most: a copy of the keys, queries and outputs need the rest
 ROTATED_BYTES = 200_000_000  # sets of keys and values together, at least
 GRAPH_MS = 2.5
 LARGEST_DIFFERENCE = 0.02
+SLOW = 1.015  # times over the fastest peer: cases above it have a table of their own
 OF_THE_CASE = ("idle", "resident", "total_kv", "uneven", "are_equal", "is_plain")  # constraints with these words ask whether a variant suits a case
 
 
 def cases():
     """(batch, keys, heads, kv_heads, lengths, rows of a page) of each case, those of the tables first."""
-    for batch in BATCHES:
-        for keys in LENGTHS:
-            yield batch, keys, 32, 8, "equal", 0
-    for batch in (1, 17, 33):
-        for keys in (128, 1024, 3000, 8192):
-            for heads, kv_heads in HEADS:
+    for heads, kv_heads in HEADS:
+        for batch in BATCHES:
+            for keys in LENGTHS:
                 yield batch, keys, heads, kv_heads, "equal", 0
     for batch, keys, lengths, page in OTHER_CASES:
         yield batch, keys, 32, 8, lengths, page
@@ -228,18 +229,22 @@ def times_of(torch, runtime, bank, case):
 def measure(library, path):
     import torch
     start = time.monotonic()
-    bank = torch.empty(BANK_BYTES // 2, device="cuda", dtype=torch.bfloat16)
+    free_bytes, _ = torch.cuda.mem_get_info()
+    bank = torch.empty(min(BANK_BYTES, int(BANK_SHARE * free_bytes)) // 2, device="cuda", dtype=torch.bfloat16)
     for part in bank.split(1 << 28):
         part.normal_()
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         runtime = DecodeRuntime(pathlib.Path(folder), library)
-        for case in cases():
-            batch, keys, _, kv_heads, _, _ = case
-            if 2 * batch * keys * kv_heads * HEAD_DIM > bank.numel():
-                continue
-            names = ("batch", "keys", "heads", "kv_heads", "lengths", "page")
-            rows.append({**dict(zip(names, case)), "us": times_of(torch, runtime, bank, case)})
+        try:
+            for case in cases():
+                batch, keys, _, kv_heads, _, _ = case
+                if 2 * batch * keys * kv_heads * HEAD_DIM > bank.numel():
+                    continue
+                names = ("batch", "keys", "heads", "kv_heads", "lengths", "page")
+                rows.append({**dict(zip(names, case)), "us": times_of(torch, runtime, bank, case)})
+        except KeyboardInterrupt:
+            print("Stopped; the file has the cases before.")
     document = {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "variants": runtime.variants, "rows": rows}
     lines = ",\n".join(json.dumps(row) for row in rows)
     head = json.dumps({**document, "rows": []})
@@ -254,6 +259,27 @@ def key_bytes(row):
 def ratios(rows, times):
     """times(us) divided by the time of the fastest peer, for each row."""
     return [times(row["us"]) / min(row["us"][peer] for peer in PEERS) for row in rows]
+
+
+def print_by_heads(rows):
+    """`mgtune` over the fastest peer, for each number of heads."""
+    print("\n| query heads / KV heads | cases | geometric mean | worst | cases up to 1.03 |\n|" + "---|" * 5)
+    for heads, kv_heads in dict.fromkeys((row["heads"], row["kv_heads"]) for row in rows):
+        group = ratios([row for row in rows if (row["heads"], row["kv_heads"]) == (heads, kv_heads)], lambda us: us["mgtune"])
+        below = sum(ratio <= 1.03 for ratio in group)
+        print(f"| {heads} / {kv_heads} | {len(group)} | {statistics.geometric_mean(group):.3f} | {max(group):.3f} | {below} |")
+
+
+def print_slow_cases(rows):
+    """The cases in which `mgtune` takes longer than the fastest peer by more than SLOW, the slowest first."""
+    slow = sorted(((ratio, i) for i, ratio in enumerate(ratios(rows, lambda us: us["mgtune"])) if ratio > SLOW), reverse=True)
+    if not slow:
+        return
+    print("\n| heads | batch, kv | " + " | ".join(PEERS) + " | `mgtune` | over the fastest peer |\n|" + "---|" * (len(PEERS) + 4))
+    for ratio, i in slow:
+        row = rows[i]
+        times = " | ".join(f"{row['us'][name]:.1f}" for name in [*PEERS, "mgtune"])
+        print(f"| {row['heads']} / {row['kv_heads']} | {row['batch']}, {row['keys']:,} | {times} | {ratio:.3f} |")
 
 
 def print_by_bytes(rows):
@@ -292,6 +318,8 @@ def print_tables(rows):
     for name, each in summaries.items():
         print(f"| {name} | {statistics.geometric_mean(each):.3f} | {max(each):.2f} | {sum(ratio <= 1.03 for ratio in each)} |")
     if "mgtune" in designs:
+        print_by_heads(with_peers)
+        print_slow_cases(with_peers)
         print_by_bytes(with_peers)
 
 

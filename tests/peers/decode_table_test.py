@@ -40,6 +40,15 @@ class DecodeTable(unittest.TestCase):
         self.assertIn("| `even` | 0.368 | 1.00 | 3 |", lines)
         self.assertIn("| the faster one | 0.292 | 1.00 | 3 |", lines)
 
+    def test_each_number_of_heads_has_a_row_and_slow_cases_have_a_table(self):
+        times = {"FA2": 9.0, "cuDNN": 8.0, "folded": 10.0, "split": 8.0, "even": 8.0}
+        lines = printed([row(17, 8.0, 8.0, us={**times, "mgtune": 8.4}, heads=28, kv_heads=4), row(1, 8.0, 8.0, us={**times, "mgtune": 4.0}),
+                         row(2, 8.0, 8.0, us={**times, "mgtune": 8.8})])
+        self.assertIn("| 32 / 8 | 2 | 0.742 | 1.100 | 1 |", lines)
+        self.assertIn("| 28 / 4 | 1 | 1.050 | 1.050 | 0 |", lines)
+        slow = [line for line in lines if line.endswith(("1.100 |", "1.050 |"))]
+        self.assertEqual(slow, ["| 32 / 8 | 2, 1,024 | 9.0 | 8.0 | 10.0 | 8.8 | 1.100 |", "| 28 / 4 | 17, 1,024 | 9.0 | 8.0 | 10.0 | 8.4 | 1.050 |"])
+
     def test_cases_without_peers_have_a_table_of_their_own(self):
         lines = printed([row(2, 10.0, 20.0), row(64, 8.0, 4.0, lengths="uniform", us={"split": 8.0, "even": 4.0})])
         self.assertIn("| uniform | 64 | 1,024 |  | 8.0 | 4.0 |", lines)
