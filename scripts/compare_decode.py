@@ -7,7 +7,7 @@
 The implementations are:
 
   mgtune         what a program runs without a tuned table
-  split, even    the first default of this design in all cases, of split also where the space leaves it out
+  split, even    the first default of this design with four warps in all cases, also where the space leaves it out
   FA2            PyTorch's FLASH_ATTENTION
   cuDNN          PyTorch's CUDNN_ATTENTION
   folded         CUDNN_ATTENTION with the query heads that share a head of keys as rows
@@ -50,6 +50,7 @@ BANK_SHARE = 0.55  # of the free memory, at most: a copy of the keys, queries an
 ROTATED_BYTES = 200_000_000  # sets of keys and values together, at least
 GRAPH_MS = 2.5
 LARGEST_DIFFERENCE = 0.02
+WARPS = 4  # of the variants of split and even
 SLOW = 1.015  # times over the fastest peer: cases above it have a table of their own
 OF_THE_CASE = ("idle", "resident", "total_kv", "uneven", "are_equal", "is_plain")  # constraints with these words ask whether a variant suits a case
 
@@ -78,9 +79,9 @@ class DecodeRuntime(Runtime):
             operator = json.loads((family / "decode.json").read_text(encoding="utf-8"))
             if design != "mgtune":
                 content = operator["designs"][design]
-                self.variants[design] = content["defaults"][0]
+                self.variants[design] = next(variant for variant in content["defaults"] if variant["WARPS"] == WARPS)
                 constraints = [each for each in content["constraints"] if not any(word in each for word in OF_THE_CASE)]
-                operator["designs"] = {design: {**content, "defaults": content["defaults"][:1], "constraints": constraints}}
+                operator["designs"] = {design: {**content, "defaults": [self.variants[design]], "constraints": constraints}}
             (family / "decode.json").write_text(json.dumps(operator), encoding="utf-8")
             families.append(os.fsencode(family))
         self.dims = [name for name, dim in operator["dims"].items() if not is_static(dim)]
@@ -312,6 +313,8 @@ def print_tables(rows):
         if row not in with_peers:
             times = " | ".join(f"{row['us'][name]:.1f}" for name in designs)
             print(f"| {row['lengths']} | {row['batch']} | {row['keys']:,} | {row['page'] or ''} | {times} |")
+    if not with_peers:
+        return
     print(f"\nOver the fastest peer, {len(with_peers)} cases:\n\n| | geometric mean | worst | cases up to 1.03 |\n|---|---|---|---|")
     summaries = {f"`{design}`": ratios(with_peers, lambda us, design=design: us[design]) for design in designs}
     summaries["the faster one"] = ratios(with_peers, lambda us: min(us["split"], us["even"]))

@@ -52,6 +52,7 @@ class DecodeTable(unittest.TestCase):
     def test_cases_without_peers_have_a_table_of_their_own(self):
         lines = printed([row(2, 10.0, 20.0), row(64, 8.0, 4.0, lengths="uniform", us={"split": 8.0, "even": 4.0})])
         self.assertIn("| uniform | 64 | 1,024 |  | 8.0 | 4.0 |", lines)
+        self.assertEqual(printed([])[-1], "|---|---|---|---|---|---|---|")  # the script was stopped at its first case
 
 
 if __name__ == "__main__":
