@@ -240,7 +240,7 @@ TEST(AttentionDecodeLadder, TakesTheTilesThatFit) {
     EXPECT_EQ(first(64, head_dim, kH200), rung(head_dim == 128 ? 16 : 32, 4, true));
   }
   EXPECT_EQ(first(3, 256, kA100), rung(16, 4));
-  EXPECT_EQ(first(64, 256, kH200), rung(16, 2, true));
+  EXPECT_EQ(first(64, 256, kH200), rung(16, 2));
   EXPECT_EQ(first(7, 128, kL4), rung(16, 4));
   EXPECT_EQ(first(64, 128, kL4), rung(16, 2));
   EXPECT_EQ(first(64, 256, kL4), rung(16, 2));
@@ -269,33 +269,88 @@ TEST(AttentionDecodeLadder, HasNoDependentLaunchIfManySmsAreIdle) {
   EXPECT_THAT(first(5000, 13), testing::EndsWith("PDL=false"));
   EXPECT_THAT(first(256, 13), testing::HasSubstr("BLOCK_N=16 WARPS=4 STAGES=3 "));
   EXPECT_THAT(first(256, 7), testing::EndsWith("PDL=true"));
-  EXPECT_THAT(first(5000, 16), testing::EndsWith("PDL=true"));
+  EXPECT_THAT(first(3000, 16), testing::EndsWith("PDL=true"));
   EXPECT_THAT(first(5000, 17), testing::EndsWith("PDL=false")) << "128 of 132 SMs in the last wave";
   EXPECT_THAT(first(400, 30), testing::EndsWith("PDL=true")) << "24 of 132 SMs in the last wave";
 }
 
-// A cluster where all its blocks have keys, and where more parts would not fit the GPU or would be
-// shorter than the rings.
+std::string first_of_cluster(int blocks, int block_n, int stages, const char* pdl) {
+  return "cluster ROWS=16 BLOCK_N=" + std::to_string(block_n) +
+         " WARPS=4 STAGES=" + std::to_string(stages) +
+         " BLOCKS_PER_SM=1 CLUSTER=" + std::to_string(blocks) + " PDL=" + pdl;
+}
+
+// The more blocks a cluster may have, the fewer SMs are idle. Clusters need free SMs of one group,
+// so those of four and eight need at most 7/8 of all SMs. On an H200, three sequences of 1,277 keys
+// took 9.0 us by `split` and take 7.3 us by clusters of four; five of 792 keys took 8.4 us and take
+// 7.7 us by clusters of two.
 TEST(AttentionDecodeLadder, AddsFewPartsUpInACluster) {
   const auto first = [&](int kv_len, int batch, const DeviceLimits& device = kH200) {
     return decode().first_of_ladder(Shape{kv_len, 1, 32, 8, batch, 128}.text("T=bf16"), device);
   };
-  const auto cluster = [](int blocks, int block_n, int stages, const char* pdl) {
-    return "cluster ROWS=16 BLOCK_N=" + std::to_string(block_n) +
-           " WARPS=4 STAGES=" + std::to_string(stages) +
-           " BLOCKS_PER_SM=1 CLUSTER=" + std::to_string(blocks) + " PDL=" + pdl;
-  };
-  EXPECT_EQ(first(512, 3), cluster(4, 16, 3, "true"));
-  EXPECT_EQ(first(1024, 1), cluster(8, 16, 3, "true"));
-  EXPECT_EQ(first(1024, 2), cluster(4, 32, 2, "true"));
-  EXPECT_EQ(first(8192, 8), cluster(2, 32, 2, "true"));
-  EXPECT_EQ(first(8192, 6), cluster(2, 32, 2, "false"));
-  EXPECT_THAT(first(4626, 4), testing::StartsWith("split "))
-      << "32 clusters of 4 blocks do not fit an H200 at once";
+  EXPECT_EQ(first(1024, 1), first_of_cluster(8, 16, 3, "true"));
+  EXPECT_EQ(decode().first_of_ladder(Shape{813, 1, 28, 4, 3, 128}.text("T=bf16"), kH200),
+            first_of_cluster(8, 16, 3, "true"));
+  EXPECT_EQ(first(1024, 2), first_of_cluster(4, 16, 3, "true"));
+  EXPECT_EQ(first(512, 3), first_of_cluster(4, 16, 3, "true"));
+  EXPECT_EQ(first(1277, 3), first_of_cluster(4, 16, 3, "true"));
+  EXPECT_EQ(first(300, 3), first_of_cluster(4, 16, 3, "true")) << "the fourth block has no keys";
+  EXPECT_EQ(first(1702, 4), first_of_cluster(2, 32, 2, "true"));
+  EXPECT_EQ(first(792, 5), first_of_cluster(2, 16, 3, "true"));
+  EXPECT_EQ(first(8192, 6), first_of_cluster(2, 16, 3, "false"));
+  EXPECT_EQ(first(8192, 8), first_of_cluster(2, 32, 2, "true"));
   EXPECT_THAT(first(128, 1), testing::StartsWith("split "));
-  EXPECT_THAT(first(8192, 1), testing::StartsWith("split "));
-  EXPECT_THAT(first(1024, 5), testing::StartsWith("split "));
+  for (const int batch : {2, 3, 4}) {
+    EXPECT_THAT(first(8192, batch), testing::StartsWith("split ")) << batch;
+  }
   EXPECT_THAT(first(512, 3, kA100), testing::StartsWith("split "));
+}
+
+// A block that has more than four rows and one of at least five parts of a sequence is faster with
+// eight warps than with four: 4 to 8 % for long sequences with 28/4 and 64/8 heads.
+TEST(AttentionDecodeLadder, HasEightWarpsIfSequencesHaveManyPartsAndRows) {
+  const auto first = [&](int kv_len, int heads, int kv_heads, int batch) {
+    return decode().first_of_ladder(Shape{kv_len, 1, heads, kv_heads, batch, 128}.text("T=bf16"),
+                                    kH200);
+  };
+  const std::string eight_warps = Split{16, 16, 8, 2, "last_block", 1}.text(true);
+  EXPECT_EQ(first(8192, 28, 4, 1), eight_warps);
+  EXPECT_EQ(first(5000, 64, 8, 1), eight_warps);
+  EXPECT_EQ(first(8192, 64, 8, 3), eight_warps);
+  EXPECT_NE(first(8192, 32, 8, 1), eight_warps) << "four rows";
+  EXPECT_NE(first(8192, 64, 8, 5), eight_warps) << "three parts";
+}
+
+// Nearly all SMs have one block, whose keys are many times the rings: what PDL saves is little.
+TEST(AttentionDecodeLadder, HasNoDependentLaunchIfLongChunksFillNearlyAllSms) {
+  const auto first = [&](int kv_len, int batch) {
+    return decode().first_of_ladder(Shape{kv_len, 1, 32, 8, batch, 128}.text("T=bf16"), kH200);
+  };
+  const std::string without = Split{16, 16, 4, 3, "last_block", 1}.text(false);
+  EXPECT_EQ(first(7339, 15), without);
+  EXPECT_EQ(first(32768, 16), without);
+  EXPECT_NE(first(3000, 16), without);
+}
+
+// A warp reads the numbers of the pages before it reads the keys, so a paged cache needs more warps
+// per SM: blocks of eight warps, two blocks of a cluster, or two of `even`. 17 sequences of 4,983
+// keys took 149 us by blocks of two warps, and take 88 us by `even`; 12 sequences of 4,351 keys
+// took 73 us by blocks of four warps, and take 55 us by clusters of two.
+TEST(AttentionDecodeLadder, HasMoreWarpsPerSmIfTheCacheIsPaged) {
+  const auto first = [&](int kv_len, int batch) {
+    return decode().first_of_ladder(Shape{kv_len, 1, 32, 8, batch, 128}.text("paged=true,T=bf16"),
+                                    kH200);
+  };
+  EXPECT_EQ(first(300, 13), (Split{16, 16, 8, 2, "last_block", 1}.text(true)));
+  EXPECT_EQ(first(729, 15), (Split{16, 16, 8, 2, "last_block", 1}.text(true)));
+  EXPECT_EQ(first(4351, 12), first_of_cluster(2, 16, 3, "false"));
+  EXPECT_THAT(first(1531, 17), testing::StartsWith("split ROWS=16 BLOCK_N=16 WARPS=4 STAGES=2 "));
+  EXPECT_THAT(first(4983, 17), testing::StartsWith("even "));
+  EXPECT_EQ(first(7513, 5), (Split{16, 16, 8, 2, "last_block", 1}.text(true)));
+  // Two blocks do not fit an SM if each has 16 rows: a cluster would wait for others.
+  EXPECT_NE(decode().first_of_ladder(
+                Shape{4351, 4, 32, 8, 12, 128}.text("paged=true,causal=true,T=bf16"), kH200),
+            first_of_cluster(2, 16, 3, "false"));
 }
 
 // With long sequences it matters that some SMs have more blocks than others.
@@ -304,6 +359,8 @@ TEST(AttentionDecodeLadder, CutsLongSequencesEvenly) {
     return decode().first_of_ladder(Shape{kv_len, 1, 32, 8, batch, 128}.text("T=bf16"), kH200);
   };
   EXPECT_THAT(first(3000, 48), testing::StartsWith("split "));
+  // Eight of 132 SMs have one block instead of two: 1 % faster than `even`.
+  EXPECT_THAT(first(8192, 32), testing::StartsWith("split "));
   for (const int batch : {13, 24, 48}) {
     EXPECT_THAT(first(32768, batch), testing::StartsWith("even ")) << batch;
   }
