@@ -4,7 +4,6 @@
 #include <limits>
 #include <numeric>
 
-#include "fit/representatives.h"
 #include "fit/rule_tree.h"
 #include "selection/rules.h"
 
@@ -41,8 +40,7 @@ class LossesByLeaves {
     if (known.empty()) return;
     for (const std::size_t p : left_out) ++counts_[p];
     const LossTable table = table_of(choices, LossEstimates(known, *data.variants));
-    RuleTree tree(table, features, choose_representatives(table, rest, kMaxRuleVariants), rest,
-                  problems_);
+    RuleTree tree = plant_rule_tree(table, features, rest, problems_);
     for (std::size_t leaves = 1; leaves <= kMaxRuleLeaves; ++leaves) {
       if (leaves > 1) tree.split();
       for (const std::size_t p : left_out) {

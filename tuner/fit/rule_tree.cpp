@@ -4,6 +4,9 @@
 #include <limits>
 #include <utility>
 
+#include "fit/representatives.h"
+#include "selection/rules.h"
+
 namespace mgtune {
 namespace {
 
@@ -21,6 +24,12 @@ constexpr double kSmallestStep = 1.01;
 
 // The smallest saving of the cost of one problem.
 constexpr double kSmallestSaving = 1e-4;
+
+// How often the representatives are chosen again for the leaves. With none of these rounds, the
+// rules of rmsnorm.backward lost 12.3 % instead of 11.5 % at 95 % of 42 problems that they were not
+// fitted to, those of forward 18.9 instead of 14.2 %, and those of add_backward 23.2 instead of
+// 14.7 %. (More variants were measured at some of these problems later, so rules.md has others.)
+constexpr int kRoundsForLeaves = 3;
 
 }  // namespace
 
@@ -180,6 +189,22 @@ std::optional<RuleTree::Split> RuleTree::best_split(const Node& node) const {
                                         values[best_order[best_place + 1]]);
   split.holds = features_.evaluate(split.condition);
   return split;
+}
+
+RuleTree plant_rule_tree(const LossTable& table, const ProblemFeatures& features,
+                         const std::vector<std::size_t>& problems, std::size_t measured) {
+  std::vector<std::size_t> chosen = choose_representatives(table, problems, kMaxRuleVariants);
+  for (int round = 0; round < kRoundsForLeaves; ++round) {
+    RuleTree tree(table, features, chosen, problems, measured);
+    while (tree.leaves() < kMaxRuleLeaves && tree.split()) {
+    }
+    std::vector<std::vector<std::size_t>> groups;
+    for (const RuleTree::Node& node : tree.nodes()) {
+      if (node.condition.empty()) groups.push_back(node.problems);
+    }
+    chosen = choose_representatives(table, groups, kMaxRuleVariants);
+  }
+  return {table, features, std::move(chosen), problems, measured};
 }
 
 }  // namespace mgtune

@@ -34,6 +34,8 @@ class RuleTree {
   // Splits the leaf whose best split saves the most cost. False if no split saves anything.
   bool split();
 
+  // With the ladder's place at the end.
+  const std::vector<std::size_t>& representatives() const { return representatives_; }
   std::size_t leaves() const { return (nodes_.size() + 1) / 2; }
   const std::vector<Node>& nodes() const { return nodes_; }  // the root is the first
   const Node& leaf_of(std::size_t problem) const;            // of the table
@@ -68,5 +70,12 @@ class RuleTree {
   std::vector<Node> nodes_;
   std::vector<std::optional<Split>> splits_;  // the best one of each node; nullopt: none, or made
 };
+
+// One leaf with all of `problems`, and at most kMaxRuleVariants representatives. They are chosen
+// for the leaves of a tree: first those that would be best if every problem could use its best one,
+// and then, a few times, those that are best if all problems of a leaf use the same one. The leaves
+// are those of a tree with kMaxRuleLeaves, because the size of the final tree is not known yet.
+RuleTree plant_rule_tree(const LossTable& table, const ProblemFeatures& features,
+                         const std::vector<std::size_t>& problems, std::size_t measured);
 
 }  // namespace mgtune

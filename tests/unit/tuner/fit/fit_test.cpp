@@ -326,6 +326,18 @@ TEST(RepresentativesTest, AVariantCountsOnlyWhereItCanServe) {
   EXPECT_THAT(choose_representatives(table, std::vector<std::size_t>{0, 1, 2}, 1), ElementsAre(1));
 }
 
+// Variants 0 and 1 are the best at every second problem each, and bad at the others. If one variant
+// must serve all of them, it is 2, which is never the best.
+TEST(RepresentativesTest, AGroupUsesTheVariantThatIsGoodAtAllOfItsProblems) {
+  const LossTable table = table_of(
+      {{0.0F, 0.3F, 0.05F}, {0.3F, 0.0F, 0.05F}, {0.0F, 0.3F, 0.05F}, {0.3F, 0.0F, 0.05F}});
+  const std::vector<std::size_t> all = {0, 1, 2, 3};
+  EXPECT_THAT(choose_representatives(table, all, 2), ElementsAre(0, 1));
+  const std::vector<std::vector<std::size_t>> one = {all}, two = {{0, 2}, {1, 3}};
+  EXPECT_THAT(choose_representatives(table, one, 2), ElementsAre(2));
+  EXPECT_THAT(choose_representatives(table, two, 2), ElementsAre(0, 1));
+}
+
 TEST_F(FitTest, NoiseHasNoPatternAndTheFiguresSaySo) {
   MeasuredRows measured = rows_of_norm(op_, device_.info(), 30);
   RandomStream random(1);
