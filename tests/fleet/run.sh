@@ -45,7 +45,7 @@ step "Slurm $(sinfo --version | cut -d ' ' -f 2): 3 nodes"
 export MGTUNE_CACHE_DIR=$work/cache XDG_DATA_HOME=$work/data
 unset MGTUNE_DB
 problems=()
-for n in {200000..200007}; do problems+=(--problem "n=$n"); done  # half a second for a variant
+for n in {200000..200007}; do problems+=(--problem "n=$n"); done  # a task takes three to five seconds
 "$mgtune" fleet plan "$fleet" --kernel "$family" "${problems[@]}" --gpu cpu --tasks 8 --time 10 --cpus 1
 "$mgtune" fleet plan "$fleet" --kernel "$family" "${problems[@]}" --gpu cpu --tasks 8 --time 10 --cpus 1 \
   >/dev/null || fail "the same plan twice"
@@ -67,13 +67,13 @@ restarts_of() { scontrol show job "${array}_$1" | sed -n 's/.*Restarts=\([0-9]*\
 
 used=:  # numbers of tasks that were disturbed, with colons
 # COMMAND...: runs the command with the job id of a task that runs and has results, and sets `disturbed`.
-# A task may end meanwhile: then it is the turn of another one.
+# The task with the fewest results comes first. It may end meanwhile: then it is the turn of another one.
 disturb() {
   local end=$((SECONDS + 60)) task
   while [ "$SECONDS" -lt "$end" ]; do
     for task in $(status | python3 -c "
 import json, sys
-for task in json.load(sys.stdin)['gpus'][0]['tasks']:
+for task in sorted(json.load(sys.stdin)['gpus'][0]['tasks'], key=lambda task: task['variants']):
     if task['state'] == 'begun' and task['variants'] > 0:
         print(task['task'])"); do
       [[ $used != *:$task:* ]] && [ "$(state_of "$task")" = RUNNING ] || continue
@@ -101,14 +101,22 @@ disturb scancel --signal=USR1 --batch  # what Slurm sends shortly before the tim
 limited=$disturbed
 step "task $limited is near its time limit"
 scontrol update nodename=n3 state=resume
-# Slurm sends SIGTERM to the tasks that run, and gives them 10 s. A task may be done before.
-preempt() { sbatch --partition=urgent --nodes=3 --exclusive --output=/dev/null --wrap='sleep 1'; }
+# Slurm preempts up to 3 s after the submission: it sends SIGTERM to the tasks that run, and gives them 10 s.
+# So that the task is not done before, it is stopped meanwhile.
+preempt() {
+  scancel --signal=STOP --full "$1"
+  sbatch --partition=urgent --nodes=3 --exclusive --output=/dev/null --wrap='sleep 1'
+}
 export -f preempt
+# TASK: whether Slurm preempts it, or it has ended.
+is_told_to_end() { [ "$(state_of "$1")" != RUNNING ] || scontrol show job "${array}_$1" | grep -q 'PreemptTime=[0-9]'; }
 is_empty() { [ -z "$(squeue -h -p "$1" 2>/dev/null)" ]; }
 preempted=
 for _ in 1 2 3; do
-  disturb bash -c preempt
-  cluster_wait 60 is_empty urgent || fail "nothing is preempted: $(squeue)"
+  disturb bash -ec 'preempt "$0"'
+  cluster_wait 60 is_told_to_end "$disturbed" || fail "task $disturbed is not preempted: $(squeue)"
+  scancel --signal=CONT --full "${array}_$disturbed" >/dev/null 2>&1 || true
+  cluster_wait 60 is_empty urgent || fail "the urgent job does not end: $(squeue)"
   [ "$(restarts_of "$disturbed")" -ge 1 ] || continue
   preempted=$disturbed
   break
