@@ -1,11 +1,15 @@
 #include "fit/cross_validation.h"
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 #include <numeric>
+#include <thread>
+#include <utility>
 
 #include "fit/rule_tree.h"
 #include "selection/rules.h"
+#include "system/cores.h"
 
 namespace mgtune {
 namespace {
@@ -19,32 +23,48 @@ constexpr double kNearlyEqual = 1.01, kNearlyEqualCost = 2e-4;
 constexpr std::size_t kMostAlone = 24;
 constexpr std::size_t kGroups = 16;
 
-// Collects the losses of left-out problems, for rules with every number of leaves.
+// A fit without the losses of some problems. Fits run on several threads.
+struct Trial {
+  std::vector<std::size_t> left_out;
+  std::vector<double>
+      losses;  // of `left_out`, for rules with 1, 2, ... leaves, one after the other
+};
+
+void run(Trial& trial, const FitData& data, std::span<const ProblemChoices> choices,
+         const ProblemFeatures& features, const LossTable& truth) {
+  std::vector<bool> is_left_out(choices.size(), false);
+  for (const std::size_t p : trial.left_out) is_left_out[p] = true;
+  std::vector<const MeasuredLosses*> known;
+  std::vector<std::size_t> rest;
+  for (std::size_t p = 0; p < choices.size(); ++p) {
+    if (is_left_out[p]) continue;
+    rest.push_back(p);
+    if (p < data.measured.size()) known.push_back(&data.measured[p]);
+  }
+  if (known.empty()) return;
+  const LossTable table = table_of(choices, LossEstimates(known, *data.variants));
+  RuleTree tree = plant_rule_tree(table, features, rest, data.measured.size());
+  for (std::size_t leaves = 1; leaves <= kMaxRuleLeaves; ++leaves) {
+    if (leaves > 1) tree.split();
+    for (const std::size_t p : trial.left_out) {
+      trial.losses.push_back(loss_of_ranking(truth, p, tree.leaf_of(p).ranking));
+    }
+  }
+}
+
+// Sums up the losses of left-out problems, for rules with every number of leaves.
 class LossesByLeaves {
  public:
   explicit LossesByLeaves(std::size_t problems)
       : problems_(problems), sums_(kMaxRuleLeaves * problems, 0), counts_(problems, 0) {}
 
-  void add(const FitData& data, std::span<const ProblemChoices> choices,
-           const ProblemFeatures& features, const LossTable& truth,
-           const std::vector<std::size_t>& left_out) {
-    std::vector<bool> is_left_out(choices.size(), false);
-    for (const std::size_t p : left_out) is_left_out[p] = true;
-    std::vector<const MeasuredLosses*> known;
-    std::vector<std::size_t> rest;
-    for (std::size_t p = 0; p < choices.size(); ++p) {
-      if (is_left_out[p]) continue;
-      rest.push_back(p);
-      if (p < problems_) known.push_back(&data.measured[p]);
-    }
-    if (known.empty()) return;
-    for (const std::size_t p : left_out) ++counts_[p];
-    const LossTable table = table_of(choices, LossEstimates(known, *data.variants));
-    RuleTree tree = plant_rule_tree(table, features, rest, problems_);
+  void add(const Trial& trial) {
+    if (trial.losses.empty()) return;
+    for (const std::size_t p : trial.left_out) ++counts_[p];
+    auto next = trial.losses.begin();
     for (std::size_t leaves = 1; leaves <= kMaxRuleLeaves; ++leaves) {
-      if (leaves > 1) tree.split();
-      for (const std::size_t p : left_out) {
-        at(leaves, p) += loss_of_ranking(truth, p, tree.leaf_of(p).ranking);
+      for (const std::size_t p : trial.left_out) {
+        sums_[(leaves - 1) * problems_ + p] += *next++;
       }
     }
   }
@@ -67,10 +87,6 @@ class LossesByLeaves {
   }
 
  private:
-  double& at(std::size_t leaves, std::size_t problem) {
-    return sums_[(leaves - 1) * problems_ + problem];
-  }
-
   std::size_t problems_;
   std::vector<double> sums_;
   std::vector<int> counts_;  // how often a problem was left out
@@ -125,13 +141,24 @@ std::vector<std::vector<std::size_t>> dim_bands(const FitData& data) {
 CrossValidation cross_validate_rules(const FitData& data, std::span<const ProblemChoices> choices,
                                      const ProblemFeatures& features, const LossTable& truth) {
   const std::size_t count = data.measured.size();
+  std::vector<Trial> trials;
+  for (std::vector<std::size_t>& group : groups_of(count)) trials.push_back({std::move(group), {}});
+  const std::size_t groups = trials.size();
+  for (std::vector<std::size_t>& band : dim_bands(data)) trials.push_back({std::move(band), {}});
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < trials.size(); i = next++) {
+      run(trials[i], data, choices, features, truth);
+    }
+  };
+  {
+    std::vector<std::jthread> others;
+    while (others.size() + 1 < std::min(own_core_count(), trials.size())) others.emplace_back(work);
+    work();
+  }
   LossesByLeaves by_problem(count), by_band(count);
-  for (const std::vector<std::size_t>& group : groups_of(count)) {
-    by_problem.add(data, choices, features, truth, group);
-  }
-  for (const std::vector<std::size_t>& band : dim_bands(data)) {
-    by_band.add(data, choices, features, truth, band);
-  }
+  for (std::size_t i = 0; i < trials.size(); ++i)
+    (i < groups ? by_problem : by_band).add(trials[i]);
   CrossValidation result;
   result.leaves = best_leaves(by_problem);
   for (std::size_t p = 0; p < count; ++p) {

@@ -1,5 +1,5 @@
 // Chooses the number of leaves of rules by cross-validation, and says how good rules of so many
-// leaves are at problems that they were not fitted to. Pure functions.
+// leaves are at problems that they were not fitted to. Pure functions, which use all cores.
 
 #pragma once
 

@@ -48,9 +48,9 @@ BoostedTrees trees_of(std::span<const MeasuredLosses* const> measured) {
 
 LossEstimates::LossEstimates(std::span<const MeasuredLosses* const> measured,
                              NearVariants& variants)
-    : measured_(measured.begin(), measured.end()),
-      variants_(variants),
-      trees_(trees_of(measured)) {}
+    : measured_(measured.begin(), measured.end()), variants_(variants), trees_(trees_of(measured)) {
+  variants.find_near();
+}
 
 std::vector<float> LossEstimates::at(const Problem& problem,
                                      std::span<const ServingVariant> serving) const {

@@ -3,7 +3,7 @@
 // trees predict from the features of variant and problem, and of a weighted mean of the losses of
 // similar variants at similar problems. In a prototype on recorded sweeps of rmsnorm and swiglu,
 // rules from the mean of both lost less at held-out problems than rules from either in six of ten
-// cases, and never more than both. One thread: estimates share what `variants` remembers.
+// cases, and never more than both. Any number of threads may ask one.
 
 #pragma once
 
@@ -40,7 +40,8 @@ struct MeasuredLosses {
 class LossEstimates {
  public:
   // Learns from these problems. All numbers are those of `variants`, which must outlive the object.
-  // All measured variants must be in it before its close().
+  // All measured variants must be in it before its close(), and all others that at() will be asked
+  // for before this call.
   LossEstimates(std::span<const MeasuredLosses* const> measured, NearVariants& variants);
 
   // The losses of variants that can serve the problem. If nothing similar was measured, a loss is
@@ -49,7 +50,7 @@ class LossEstimates {
 
  private:
   std::vector<const MeasuredLosses*> measured_;
-  NearVariants& variants_;
+  const NearVariants& variants_;
   BoostedTrees trees_;
 };
 

@@ -40,15 +40,15 @@ float NearVariants::weight(const Variant& a, const Variant& b) const {
   return weight < kLeastNearness ? 0 : static_cast<float>(weight);
 }
 
-std::span<const NearVariants::Near> NearVariants::near(std::uint32_t variant) {
-  near_.resize(variants_.size());
-  std::vector<Near>& found = near_[variant];
-  if (!found.empty()) return found;
-  for (std::uint32_t other = 0; other < closed_; ++other) {
-    const float here = weight(variants_[variant], variants_[other]);
-    if (here > 0) found.push_back({other, here});
+void NearVariants::find_near() {
+  while (near_.size() < variants_.size()) {
+    const Variant& variant = variants_[near_.size()];
+    std::vector<Near>& found = near_.emplace_back();
+    for (std::uint32_t other = 0; other < closed_; ++other) {
+      const float here = weight(variant, variants_[other]);
+      if (here > 0) found.push_back({other, here});
+    }
   }
-  return found;
 }
 
 }  // namespace mgtune

@@ -1,6 +1,6 @@
 // NearVariants: the variants that a fit meets, each with a number, and how near they are to one
 // another. Estimates of losses look at near variants again and again, so nearness is computed once.
-// One thread.
+// Any number of threads may read one.
 
 #pragma once
 
@@ -33,9 +33,14 @@ class NearVariants {
   // From now on near() lists only the variants that have been added so far. Called once.
   void close() { closed_ = variants_.size(); }
 
+  // Computes what near() returns for the variants that were added since the last call. If there are
+  // none, this changes nothing, and other threads may read the object meanwhile.
+  void find_near();
+
   // The variants of the same design that were added before close() and are near. One parameter that
-  // differs by a factor of two leaves a weight of about 0.1.
-  std::span<const Near> near(std::uint32_t variant);
+  // differs by a factor of two leaves a weight of about 0.1. The variant must have been added
+  // before the last find_near().
+  std::span<const Near> near(std::uint32_t variant) const { return near_[variant]; }
 
  private:
   using Key = std::pair<int, std::vector<std::int64_t>>;
@@ -45,7 +50,7 @@ class NearVariants {
   std::map<Key, std::uint32_t> numbers_;
   std::vector<Variant> variants_;
   std::size_t closed_ = 0;
-  std::vector<std::vector<Near>> near_;  // empty: not known yet
+  std::vector<std::vector<Near>> near_;  // of the first variants
 };
 
 }  // namespace mgtune
