@@ -44,10 +44,11 @@ step "Slurm $(sinfo --version | cut -d ' ' -f 2): 3 nodes"
 
 export MGTUNE_CACHE_DIR=$work/cache XDG_DATA_HOME=$work/data
 unset MGTUNE_DB
+tasks=8
 problems=()
-for n in {200000..200007}; do problems+=(--problem "n=$n"); done  # a task takes three to five seconds
-"$mgtune" fleet plan "$fleet" --kernel "$family" "${problems[@]}" --gpu cpu --tasks 8 --time 10 --cpus 1
-"$mgtune" fleet plan "$fleet" --kernel "$family" "${problems[@]}" --gpu cpu --tasks 8 --time 10 --cpus 1 \
+for n in {400000..400007}; do problems+=(--problem "n=$n"); done  # a task takes two to five seconds
+"$mgtune" fleet plan "$fleet" --kernel "$family" "${problems[@]}" --gpu cpu --tasks "$tasks" --time 10 --cpus 1
+"$mgtune" fleet plan "$fleet" --kernel "$family" "${problems[@]}" --gpu cpu --tasks "$tasks" --time 10 --cpus 1 \
   >/dev/null || fail "the same plan twice"
 ! "$mgtune" fleet plan "$fleet" --kernel "$family" --gpu cpu 2>/dev/null || fail "another plan in the same folder"
 
@@ -65,16 +66,25 @@ sys.exit(0 if $1 else 1)"; }
 state_of() { squeue -h -r -j "${array}_$1" -o %T 2>/dev/null || true; }
 restarts_of() { scontrol show job "${array}_$1" | sed -n 's/.*Restarts=\([0-9]*\).*/\1/p' | head -n 1; }
 
+# Tasks that nobody disturbs are soon done. So the first three run at once, and all others are held until one is
+# needed.
+held=4  # the first of those that are held
+scontrol hold "${array}_[$held-$tasks]"
 used=:  # numbers of tasks that were disturbed, with colons
-# COMMAND...: runs the command with the job id of a task that runs and has results, and sets `disturbed`.
-# The task with the fewest results comes first. It may end meanwhile: then it is the turn of another one.
+# RESULTS COMMAND...: runs the command with the job id of a task that runs and has so many results or more, and
+# sets `disturbed`. It releases a task for this, and another one if that is done too early.
 disturb() {
-  local end=$((SECONDS + 60)) task
+  local end=$((SECONDS + 60)) release_at=$SECONDS results=$1 task
+  shift
   while [ "$SECONDS" -lt "$end" ]; do
+    if [ "$SECONDS" -ge "$release_at" ] && [ "$held" -le "$tasks" ]; then
+      scontrol release "${array}_$held"
+      held=$((held + 1)) release_at=$((SECONDS + 6))
+    fi
     for task in $(status | python3 -c "
 import json, sys
 for task in sorted(json.load(sys.stdin)['gpus'][0]['tasks'], key=lambda task: task['variants']):
-    if task['state'] == 'begun' and task['variants'] > 0:
+    if task['state'] == 'begun' and task['variants'] >= $results:
         print(task['task'])"); do
       [[ $used != *:$task:* ]] && [ "$(state_of "$task")" = RUNNING ] || continue
       timeout 5 "$@" "${array}_$task" >/dev/null 2>&1 || continue
@@ -86,7 +96,7 @@ for task in sorted(json.load(sys.stdin)['gpus'][0]['tasks'], key=lambda task: ta
   fail "no task runs for: $*"
 }
 
-disturb scancel --signal=KILL --full  # the script and its sweep
+disturb 1 scancel --signal=KILL --full  # the script and its sweep
 killed=$disturbed
 recorded=$(status | python3 -c "
 import json, sys
@@ -94,37 +104,42 @@ print(json.load(sys.stdin)['gpus'][0]['tasks'][$killed - 1]['variants'])")
 step "task $killed was killed after $recorded variants"
 scontrol update nodename=n3 state=drain reason=test
 step "node n3 was drained"
-disturb scontrol requeue
+disturb 1 scontrol requeue
 requeued=$disturbed
 step "task $requeued was requeued while it ran"
-disturb scancel --signal=USR1 --batch  # what Slurm sends shortly before the time limit
+disturb 1 scancel --signal=USR1 --batch  # what Slurm sends shortly before the time limit
 limited=$disturbed
 step "task $limited is near its time limit"
 scontrol update nodename=n3 state=resume
-# Slurm preempts up to 3 s after the submission: it sends SIGTERM to the tasks that run, and gives them 10 s.
-# So that the task is not done before, it is stopped meanwhile.
+# The task must not be done before Slurm preempts it, which takes up to 3 s, nor in the GraceTime after that, in
+# which Slurm lets it go on. So it is stopped both times. Then Slurm kills it and puts it into the queue again.
+stop() { timeout 5 scancel --signal=STOP --full "$1"; }
 preempt() {
-  scancel --signal=STOP --full "$1"
+  stop "$1"
   sbatch --partition=urgent --nodes=3 --exclusive --output=/dev/null --wrap='sleep 1'
 }
-export -f preempt
-# TASK: whether Slurm preempts it, or it has ended.
-is_told_to_end() { [ "$(state_of "$1")" != RUNNING ] || scontrol show job "${array}_$1" | grep -q 'PreemptTime=[0-9]'; }
+export -f stop preempt
+# TASK: whether Slurm has chosen it, or it does not run any more.
+is_chosen() {
+  scontrol show job "${array}_$1" | grep -qE 'PreemptTime=[0-9]|JobState=(COMPLET|PENDING|REQUEUE|PREEMPTED|FAILED)'
+}
 is_empty() { [ -z "$(squeue -h -p "$1" 2>/dev/null)" ]; }
 preempted=
 for _ in 1 2 3; do
-  disturb bash -ec 'preempt "$0"'
-  cluster_wait 60 is_told_to_end "$disturbed" || fail "task $disturbed is not preempted: $(squeue)"
-  scancel --signal=CONT --full "${array}_$disturbed" >/dev/null 2>&1 || true
+  disturb 0 bash -ec 'preempt "$0"'
+  restarts=$(restarts_of "$disturbed")
+  cluster_wait 60 is_chosen "$disturbed" || fail "task $disturbed is not preempted: $(squeue)"
+  stop "${array}_$disturbed" >/dev/null 2>&1 || true
   cluster_wait 60 is_empty urgent || fail "the urgent job does not end: $(squeue)"
-  [ "$(restarts_of "$disturbed")" -ge 1 ] || continue
+  [ "$(restarts_of "$disturbed")" -gt "$restarts" ] || continue
   preempted=$disturbed
   break
 done
 [ -n "$preempted" ] || fail "three tasks were done before they were preempted"
 step "task $preempted was preempted"
+[ "$held" -gt "$tasks" ] || scontrol release "${array}_[$held-$tasks]"
 
-cluster_wait 90 holds "sum(t['state'] == 'done' for t in tasks) == 7" ||
+cluster_wait 90 holds "sum(t['state'] == 'done' for t in tasks) == $((tasks - 1))" ||
   fail "the tasks do not end: $("$mgtune" fleet status "$fleet"; squeue)"
 holds "tasks[$killed - 1]['state'] == 'begun'" || fail "task $killed is not the one that is left"
 holds "tasks[$killed - 1]['variants'] >= $recorded > 0" || fail "task $killed has lost results"
@@ -133,7 +148,7 @@ for task in "$requeued" "$limited"; do
 done
 "$mgtune" fleet status "$fleet" | tee "$work/status"
 grep -q "sbatch --array=$killed $fleet/cpu/tasks.sbatch" "$work/status" || fail "status does not say how to go on"
-step "7 of 8 tasks are done"
+step "$((tasks - 1)) of $tasks tasks are done"
 
 # What the status says, and the merges again: the first ones did not wait for the killed task.
 again=$(sbatch --parsable --array="$killed" "$fleet/cpu/tasks.sbatch")

@@ -82,7 +82,7 @@ KillWait=2
 NodeName=n[1-$nodes] NodeAddr=127.0.0.1 NodeHostname=localhost Port=[$((port + 1))-$((port + nodes))] CPUs=1 RealMemory=500 State=UNKNOWN
 PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
-PartitionName=test Nodes=ALL Default=YES MaxTime=INFINITE State=UP PriorityTier=1 GraceTime=10
+PartitionName=test Nodes=ALL Default=YES MaxTime=INFINITE State=UP PriorityTier=1 GraceTime=2
 PartitionName=urgent Nodes=ALL MaxTime=INFINITE State=UP PriorityTier=2
 CONF
   (umask 077 && head -c 128 /dev/urandom >"$folder/run/munge.key")
