@@ -23,11 +23,11 @@ constexpr double kNearlyEqual = 1.01, kNearlyEqualCost = 2e-4;
 constexpr std::size_t kMostAlone = 24;
 constexpr std::size_t kGroups = 16;
 
-// A fit without the losses of some problems. Fits run on several threads.
+// A fit without the losses of some problems. Several trials run at the same time.
 struct Trial {
   std::vector<std::size_t> left_out;
-  std::vector<double>
-      losses;  // of `left_out`, for rules with 1, 2, ... leaves, one after the other
+  // Of each problem in `left_out` with rules of one leaf, then with rules of two leaves, and so on.
+  std::vector<double> losses;
 };
 
 void run(Trial& trial, const FitData& data, std::span<const ProblemChoices> choices,
@@ -152,13 +152,15 @@ CrossValidation cross_validate_rules(const FitData& data, std::span<const Proble
     }
   };
   {
+    const std::size_t threads = std::min(own_core_count(), trials.size());
     std::vector<std::jthread> others;
-    while (others.size() + 1 < std::min(own_core_count(), trials.size())) others.emplace_back(work);
+    while (others.size() + 1 < threads) others.emplace_back(work);
     work();
   }
   LossesByLeaves by_problem(count), by_band(count);
-  for (std::size_t i = 0; i < trials.size(); ++i)
+  for (std::size_t i = 0; i < trials.size(); ++i) {
     (i < groups ? by_problem : by_band).add(trials[i]);
+  }
   CrossValidation result;
   result.leaves = best_leaves(by_problem);
   for (std::size_t p = 0; p < count; ++p) {

@@ -50,7 +50,7 @@ class NearVariants {
   std::map<Key, std::uint32_t> numbers_;
   std::vector<Variant> variants_;
   std::size_t closed_ = 0;
-  std::vector<std::vector<Near>> near_;  // of the first variants
+  std::vector<std::vector<Near>> near_;  // of each variant that find_near() knows
 };
 
 }  // namespace mgtune
