@@ -255,19 +255,6 @@ void decode_launches(const JsonCursor& launches, const Operator& op, Design& des
   if (mistakes.count() == before) mistakes.add(check_first_launch(launches, design));
 }
 
-// The parts of the design that determine how a build is launched.
-std::string launch_text(const JsonCursor& cursor) {
-  JsonValue shaping;
-  shaping.kind = JsonValue::Kind::object;
-  for (const char* key : {"align", "arch", "constants", "launches", "let", "workspace"}) {
-    if (const JsonValue* value = cursor.value().find(key)) {
-      shaping.keys.emplace_back(key);
-      shaping.items.push_back(*value);
-    }
-  }
-  return canonical_json(shaping);
-}
-
 Status decode_default(const JsonCursor& cursor, Design& design) {
   MGTUNE_ASSIGN(const std::vector<JsonCursor> members, cursor.members());
   for (const JsonCursor& member : members) {

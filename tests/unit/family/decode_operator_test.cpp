@@ -174,6 +174,27 @@ TEST(DecodeOperatorTest, LaunchTextSaysWhatShapesALaunch) {
   EXPECT_NE(changed("rows:i64", "rows:i32"), launch_text);
 }
 
+// The results of a design stay valid if its estimate or a constraint changes.
+TEST(DecodeOperatorTest, LaunchTextHasOnlyTheLetsThatALaunchNeeds) {
+  const auto text = [](const std::string& let, const std::string& grid) {
+    const std::string with_grid =
+        replaced(golden_text("rmsnorm.forward"), R"j("grid": ["ceil_div(rows, ROWS_PER_BLOCK)"])j",
+                 R"("grid": [")" + grid + R"("])");
+    const Result<Operator> op = decode_text(
+        "rmsnorm.forward",
+        replaced(with_grid, R"("launches": [)", R"("let": {)" + let + R"(}, "launches": [)"));
+    EXPECT_TRUE(op.ok()) << op.status().message();
+    return op.ok() ? op->designs[0].launch_text : "";
+  };
+  const std::string two = R"("half": "rows / 2", "blocks": "half + 1")";
+  EXPECT_THAT(text(two, "blocks"),
+              testing::HasSubstr(R"("let":{"blocks":"half + 1","half":"rows / 2"})"));
+  EXPECT_THAT(text(two, "half"), testing::HasSubstr(R"("let":{"half":"rows / 2"})"));
+  EXPECT_THAT(text(two, "rows"), testing::Not(testing::HasSubstr(R"("let")")));
+  EXPECT_EQ(text(two + R"(, "cost": "blocks * 3")", "blocks"), text(two, "blocks"));
+  EXPECT_NE(text(R"("half": "rows / 3", "blocks": "half + 1")", "blocks"), text(two, "blocks"));
+}
+
 struct Mutation {
   const char* name;
   const char* from;  // in rmsnorm.forward.json
