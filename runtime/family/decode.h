@@ -97,9 +97,9 @@ Status decode_defines(const JsonCursor& defines, Design& design);
 Status decode_options(const JsonCursor& options, Design& design);
 Launch decode_launch(const JsonCursor& cursor, const Operator& op, const Design& design,
                      NameTable names, Mistakes& mistakes);
-// The canonical JSON of the parts of a design that determine how a build is launched. It has the lets
-// that launches, workspace, constants and alignments need, and no others. So results stay valid if
-// only the estimate or a constraint changes.
+// The canonical JSON of the parts of a design that determine how a build is launched. It has the
+// lets that launches, workspace, constants and alignments need, and no others. So results stay
+// valid if only the estimate or a constraint changes.
 std::string launch_text(const JsonCursor& design);
 void decode_metrics(const JsonCursor& metrics, Operator& op, Mistakes& mistakes);
 Status decode_problems(const JsonCursor& problems, Operator& op);
