@@ -141,6 +141,37 @@ TEST_F(CliSweepTest, WhereNarrowsTheSpaceAndKeepsABetterPick) {
   EXPECT_THAT(none.err, HasSubstr("--where THREADS > 128"));
 }
 
+TEST_F(CliSweepTest, ASearchBeginsWithTheVariantsOfAFile) {
+  const std::string file = mgtune_.folder().file("first.txt");
+  const auto with_list = [&](const std::string& list, const MgtuneProgram::Words& more = {}) {
+    std::ofstream(file) << list;
+    MgtuneProgram::Words words = sweep({"--try-first", file});
+    words.insert(words.end(), more.begin(), more.end());
+    return mgtune_.run(words);
+  };
+  const Ended ended =
+      with_list("# fast elsewhere\n\nflat THREADS=128 MODE=good\n  flat THREADS=32 MODE=good  \n",
+                {"--strategy", "adaptive", "--budget", "3"});
+  EXPECT_EQ(ended.exit_code, 0) << ended;
+  std::set<std::string> variants;
+  for (const auto& [problem, variant] : variants_of(mgtune_.database())) variants.insert(variant);
+  EXPECT_THAT(variants,
+              ::testing::ElementsAre("flat THREADS=128 MODE=good", "flat THREADS=32 MODE=good",
+                                     "flat THREADS=64 MODE=good"));
+  const Ended unknown = with_list("flat THREADS=32 MODE=good\nflat THREADS=48 MODE=good\n");
+  EXPECT_EQ(unknown.exit_code, 2) << unknown;
+  EXPECT_THAT(unknown.err, HasSubstr("first.txt, line 2: "));
+  EXPECT_THAT(with_list("# nothing\n").err, HasSubstr("first.txt has no variant"));
+  const Ended random = with_list("flat THREADS=32 MODE=good\n", {"--strategy", "random"});
+  EXPECT_EQ(random.exit_code, 2) << random;
+  EXPECT_THAT(random.err,
+              HasSubstr("--try-first goes with the adaptive strategy, not with random"));
+  EXPECT_THAT(with_list("flat THREADS=32 MODE=good\n", {"--finals"}).err,
+              HasSubstr("--finals searches nothing, so it has no --try-first"));
+  const Ended missing = mgtune_.run(sweep({"--try-first", mgtune_.folder().file("nowhere.txt")}));
+  EXPECT_EQ(missing.exit_code, 5) << missing;
+}
+
 TEST_F(CliSweepTest, TheSecondTimeThereIsNothingToDo) {
   const nlohmann::json first = mgtune_.run(sweep({"--json"})).json();
   EXPECT_EQ(first["sweeps"][0]["evaluated"], 9);

@@ -26,6 +26,7 @@
 #include "plan/problem_set.h"
 #include "plan/random_problems.h"
 #include "plan/shard_cut.h"
+#include "plan/variant_list.h"
 #include "search/search.h"
 #include "selection/variant_selection.h"
 #include "space/narrowing.h"
@@ -296,6 +297,10 @@ Result<SweepPlan> plan_for(const std::vector<DeviceInfo>& devices, const SweepRe
     MGTUNE_ASSIGN(options.target, parse_target(request.target, request.strategy));
   }
   options.strategy = request.strategy.empty() ? default_strategy(plan) : request.strategy;
+  if (!request.try_first.empty()) {
+    MGTUNE_ASSIGN(options.try_first,
+                  load_variant_list(FileSystem::real(), request.try_first, operators));
+  }
   options.finals = request.finals;
   MGTUNE_ASSIGN(const std::optional<Shard> shard, shard_of(request));
   if (shard.has_value()) MGTUNE_TRY(cut_to_shard(*shard, plan));
@@ -309,8 +314,9 @@ Result<SweepPlan> plan_for(const std::vector<DeviceInfo>& devices, const SweepRe
 
 // Refuses options that say what to search, because --finals searches nothing.
 Status check_finals(const SweepRequest& request) {
-  const std::array<std::pair<const char*, bool>, 5> searching = {
+  const std::array<std::pair<const char*, bool>, 6> searching = {
       {{"--shard", !request.shard.empty()},
+       {"--try-first", !request.try_first.empty()},
        {"--budget", !request.budget.empty()},
        {"--strategy", !request.strategy.empty()},
        {"--target", !request.target.empty()},
@@ -322,6 +328,14 @@ Status check_finals(const SweepRequest& request) {
     }
   }
   return {};
+}
+
+Status check_try_first(const SweepRequest& request) {
+  if (request.try_first.empty() || request.strategy.empty() || request.strategy == "adaptive") {
+    return {};
+  }
+  return invalid_argument("--try-first goes with the adaptive strategy, not with " +
+                          request.strategy);
 }
 
 // Checks now whether the devices can measure energy, because a sweep takes minutes until its first
@@ -428,6 +442,7 @@ Result<std::vector<SweepPlan>> make_sweep_plans(const SweepRequest& request, Cat
   MGTUNE_ASSIGN(const std::vector<const Operator*> operators,
                 operators_of(request, wanted, catalog));
   MGTUNE_TRY(parse_where(request.where, operators).status());
+  MGTUNE_TRY(check_try_first(request));
   MGTUNE_ASSIGN(const std::vector<DeviceInfo> devices, request.plans_only
                                                            ? select_devices_or_product(request.gpu)
                                                            : select_devices(request.gpu));

@@ -24,6 +24,7 @@ struct SweepRequest {
   std::string objective = "time";  // one of sweep_objectives()
   std::vector<std::string> problems;
   std::vector<std::string> where;  // conditions that every variant must fulfil
+  std::string try_first;           // a file of variants (plan/variant_list.h)
   std::uint64_t seed = 1;
   std::uint64_t for_rules = 0;  // number of problems to draw at random, for rules; 0: none
   std::string ranges;           // the values to draw from (plan/random_problems.h)

@@ -19,6 +19,17 @@ using Clock = std::chrono::steady_clock;
 // How many picks of other problems a turn begins with.
 constexpr std::size_t kWinnersNearby = 4;
 
+// What a search of the problem begins with: what the user named, then what rules name.
+std::vector<Variant> first_variants(const SweepShared& shared, const Problem& problem) {
+  std::vector<Variant> variants;
+  const auto named = shared.options.try_first.find(problem.op->full_name());
+  if (named != shared.options.try_first.end()) variants = named->second;
+  for (Variant& variant : variants_of_rules(shared.store.path(), problem, shared.device)) {
+    if (std::ranges::count(variants, variant) == 0) variants.push_back(std::move(variant));
+  }
+  return variants;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<ProblemSweep>> ProblemSweep::make(SweepShared& shared,
@@ -27,9 +38,8 @@ Result<std::unique_ptr<ProblemSweep>> ProblemSweep::make(SweepShared& shared,
   MGTUNE_ASSIGN(TunedView view, view_before_pick(shared, problem, planned.whole_space()));
   KnownResults results(shared.store, shared.builder, shared.cache, shared.device, problem,
                        shared.gpu_id, view.tuned.problem, view.tuned.method, &shared.retries);
-  const std::vector<Variant> ranked =
-      variants_of_rules(shared.store.path(), problem, shared.device);
-  MGTUNE_ASSIGN(Proposals proposals, Proposals::make(shared, planned, ranked));
+  MGTUNE_ASSIGN(Proposals proposals,
+                Proposals::make(shared, planned, first_variants(shared, problem)));
   std::unique_ptr<ProblemSweep> sweep(
       new ProblemSweep(shared, planned, std::move(results), std::move(proposals), std::move(view)));
   MGTUNE_TRY(sweep->recall());

@@ -29,7 +29,7 @@ namespace mgtune {
 class Proposals {
  public:
   // Fails as make_search() does. `planned` must outlive the object.
-  // `ranked`: the variants that rules name for the problem.
+  // `ranked`: what an adaptive search begins with, best first.
   static Result<Proposals> make(const SweepShared& shared, const PlannedProblem& planned,
                                 const std::vector<Variant>& ranked);
 

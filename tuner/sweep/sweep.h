@@ -22,6 +22,7 @@
 #include "device/device.h"
 #include "family/catalog.h"
 #include "family/problem.h"
+#include "family/variant.h"
 #include "plan/worker_cores.h"
 #include "store/store.h"
 #include "sweep/planned_problem.h"
@@ -43,6 +44,8 @@ struct Budget {
 // finalist with the least energy becomes the pick.
 enum class Objective : std::uint8_t { time, energy };
 
+using VariantLists = std::map<std::string, std::vector<Variant>>;  // by operator
+
 struct SweepOptions {
   std::string kernel;  // as typed, for the workers; "": they load each operator by its own name
   std::string strategy;
@@ -51,6 +54,7 @@ struct SweepOptions {
   std::optional<double> target;  // a problem ends if a further gain of 1 - target is unlikely
   TimingMethod method;
   std::set<Outcome> retry;  // variants whose row has one of these outcomes are tried again
+  VariantLists try_first;   // what an adaptive search visits first, where it is admissible
   bool finals = false;      // search nothing; hold finals among the fastest results of the store
   // The results are used to fit rules: after the searches, a few variants that are good at many
   // problems are measured at all of these problems. Rules do not use ceilings and finals, so there

@@ -101,6 +101,9 @@ class SweepCommand final : public Command {
         "--where", request_.where, "CONDITION",
         "Only variants for which this is true: 'THREADS <= 256 && VEC == 8', as in the "
         "constraints of an operator's file (may be repeated: all must hold)");
+    arguments.value("--try-first", request_.try_first, "FILE",
+                    "Begin the search of each problem with the variants of a file, one per line, "
+                    "that the problem admits");
     arguments.value(
         "--shapes", request_.shapes, "NAME|FILE",
         "The problems of a model (llama-3.1-8b), of a file like configs/shapes/*.json, or of a "
