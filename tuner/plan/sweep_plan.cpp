@@ -297,10 +297,6 @@ Result<SweepPlan> plan_for(const std::vector<DeviceInfo>& devices, const SweepRe
     MGTUNE_ASSIGN(options.target, parse_target(request.target, request.strategy));
   }
   options.strategy = request.strategy.empty() ? default_strategy(plan) : request.strategy;
-  if (!request.try_first.empty()) {
-    MGTUNE_ASSIGN(options.try_first,
-                  load_variant_list(FileSystem::real(), request.try_first, operators));
-  }
   options.finals = request.finals;
   MGTUNE_ASSIGN(const std::optional<Shard> shard, shard_of(request));
   if (shard.has_value()) MGTUNE_TRY(cut_to_shard(*shard, plan));
@@ -330,12 +326,14 @@ Status check_finals(const SweepRequest& request) {
   return {};
 }
 
-Status check_try_first(const SweepRequest& request) {
-  if (request.try_first.empty() || request.strategy.empty() || request.strategy == "adaptive") {
-    return {};
+Result<VariantLists> variants_to_try_first(const SweepRequest& request,
+                                           const std::vector<const Operator*>& operators) {
+  if (request.try_first.empty()) return VariantLists();
+  if (!request.strategy.empty() && request.strategy != "adaptive") {
+    return invalid_argument("--try-first goes with the adaptive strategy, not with " +
+                            request.strategy);
   }
-  return invalid_argument("--try-first goes with the adaptive strategy, not with " +
-                          request.strategy);
+  return load_variant_list(FileSystem::real(), request.try_first, operators);
 }
 
 // Checks now whether the devices can measure energy, because a sweep takes minutes until its first
@@ -442,7 +440,7 @@ Result<std::vector<SweepPlan>> make_sweep_plans(const SweepRequest& request, Cat
   MGTUNE_ASSIGN(const std::vector<const Operator*> operators,
                 operators_of(request, wanted, catalog));
   MGTUNE_TRY(parse_where(request.where, operators).status());
-  MGTUNE_TRY(check_try_first(request));
+  MGTUNE_ASSIGN(const VariantLists try_first, variants_to_try_first(request, operators));
   MGTUNE_ASSIGN(const std::vector<DeviceInfo> devices, request.plans_only
                                                            ? select_devices_or_product(request.gpu)
                                                            : select_devices(request.gpu));
@@ -462,6 +460,7 @@ Result<std::vector<SweepPlan>> make_sweep_plans(const SweepRequest& request, Cat
   for (const std::vector<DeviceInfo>& of_model : by_model(devices)) {
     MGTUNE_ASSIGN(SweepPlan plan, plan_for(of_model, request, operators, wanted));
     plan.options.method = method;
+    plan.options.try_first = try_first;
     plan.options.program = program;
     plan.options.command = command;
     // The shard of the batch system is part of the command that repeats this sweep.

@@ -7,7 +7,7 @@
 #include "final/sustained.h"
 #include "search/search.h"
 #include "selection/gpu_similarity.h"
-#include "sweep/variants_of_rules.h"
+#include "sweep/first_variants.h"
 #include "sweep/warm_start.h"
 #include "worker/machine_code.h"
 
@@ -19,17 +19,6 @@ using Clock = std::chrono::steady_clock;
 // How many picks of other problems a turn begins with.
 constexpr std::size_t kWinnersNearby = 4;
 
-// What a search of the problem begins with: what the user named, then what rules name.
-std::vector<Variant> first_variants(const SweepShared& shared, const Problem& problem) {
-  std::vector<Variant> variants;
-  const auto named = shared.options.try_first.find(problem.op->full_name());
-  if (named != shared.options.try_first.end()) variants = named->second;
-  for (Variant& variant : variants_of_rules(shared.store.path(), problem, shared.device)) {
-    if (std::ranges::count(variants, variant) == 0) variants.push_back(std::move(variant));
-  }
-  return variants;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<ProblemSweep>> ProblemSweep::make(SweepShared& shared,
@@ -38,8 +27,9 @@ Result<std::unique_ptr<ProblemSweep>> ProblemSweep::make(SweepShared& shared,
   MGTUNE_ASSIGN(TunedView view, view_before_pick(shared, problem, planned.whole_space()));
   KnownResults results(shared.store, shared.builder, shared.cache, shared.device, problem,
                        shared.gpu_id, view.tuned.problem, view.tuned.method, &shared.retries);
-  MGTUNE_ASSIGN(Proposals proposals,
-                Proposals::make(shared, planned, first_variants(shared, problem)));
+  const std::vector<Variant> first =
+      first_variants(shared.options.try_first, shared.store.path(), problem, shared.device);
+  MGTUNE_ASSIGN(Proposals proposals, Proposals::make(shared, planned, first));
   std::unique_ptr<ProblemSweep> sweep(
       new ProblemSweep(shared, planned, std::move(results), std::move(proposals), std::move(view)));
   MGTUNE_TRY(sweep->recall());

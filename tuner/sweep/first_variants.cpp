@@ -1,12 +1,15 @@
-#include "sweep/variants_of_rules.h"
+#include "sweep/first_variants.h"
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "selection/variant_selection.h"
 #include "source/rule_files.h"
 
 namespace mgtune {
+namespace {
 
 std::vector<Variant> variants_of_rules(const std::string& database, const Problem& problem,
                                        const DeviceInfo& device) {
@@ -26,6 +29,19 @@ std::vector<Variant> variants_of_rules(const std::string& database, const Proble
     const std::optional<Variant> variant =
         variant_of(rules->variants[place], problem.binding(), device.limits);
     if (variant) variants.push_back(*variant);
+  }
+  return variants;
+}
+
+}  // namespace
+
+std::vector<Variant> first_variants(const VariantLists& try_first, const std::string& database,
+                                    const Problem& problem, const DeviceInfo& device) {
+  std::vector<Variant> variants;
+  const auto named = try_first.find(problem.op->full_name());
+  if (named != try_first.end()) variants = named->second;
+  for (Variant& variant : variants_of_rules(database, problem, device)) {
+    if (std::ranges::count(variants, variant) == 0) variants.push_back(std::move(variant));
   }
   return variants;
 }
