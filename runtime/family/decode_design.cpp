@@ -268,8 +268,8 @@ Status decode_default(const JsonCursor& cursor, Design& design) {
   for (const Parameter& parameter : design.params) {
     const auto member = cursor.find(parameter.name);
     if (!member) return cursor.error(fmt::format("missing parameter '{}'", parameter.name));
-    if (parameter.type == ValueType::integer && member->value().kind == JsonValue::Kind::string) {
-      MGTUNE_ASSIGN(PatternValue value, decode_pattern_expression(*member, design));
+    if (is_expression_of(parameter, *member)) {
+      MGTUNE_ASSIGN(PatternValue value, decode_pattern_expression(*member, design, parameter));
       rung.values.push_back(std::move(value));
       continue;
     }
@@ -306,7 +306,7 @@ Status decode_units(const JsonCursor& units, Design& design) {
     if (found->type != ValueType::integer) {
       return member.error(fmt::format("the values of '{}' are no integers", found->name));
     }
-    MGTUNE_ASSIGN(PatternValue value, decode_pattern_expression(member, design));
+    MGTUNE_ASSIGN(PatternValue value, decode_pattern_expression(member, design, *found));
     design.units.push_back(
         {static_cast<std::size_t>(found - design.params.begin()), *std::move(value.expression)});
   }

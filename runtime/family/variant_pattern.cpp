@@ -42,6 +42,13 @@ std::string without_spaces(std::string text) {
   return text;
 }
 
+// The value that a parameter gets if its expression has the value `wanted`.
+std::optional<std::int64_t> listed_value(const Parameter& parameter, std::int64_t wanted) {
+  if (parameter.type == ValueType::integer) return nearest_value(parameter.values, wanted);
+  if (std::ranges::find(parameter.values, wanted) == parameter.values.end()) return std::nullopt;
+  return wanted;
+}
+
 // A value as it stands in the parameter's list: 4, true, "cp_async", 0.5.
 Result<PatternValue> decode_listed_value(const JsonCursor& cursor, const Design& design,
                                          const Parameter& parameter) {
@@ -110,7 +117,9 @@ std::optional<Variant> variant_of(const VariantPattern& pattern, const Binding& 
   for (const std::size_t i : *order) {
     const Result<std::int64_t> wanted = pattern.values[i].expression->evaluate(slots);
     if (!wanted.ok()) return std::nullopt;
-    variant.values[i] = nearest_value(design.params[i].values, *wanted);
+    const auto value = listed_value(design.params[i], *wanted);
+    if (!value) return std::nullopt;
+    variant.values[i] = *value;
     set(i);
   }
   return variant;
@@ -135,10 +144,15 @@ std::string pattern_text(const Operator& op, const VariantPattern& pattern) {
   return text;
 }
 
-Result<PatternValue> decode_pattern_expression(const JsonCursor& cursor, const Design& design) {
+bool is_expression_of(const Parameter& parameter, const JsonCursor& cursor) {
+  return parameter.type != ValueType::symbol && cursor.value().kind == JsonValue::Kind::string;
+}
+
+Result<PatternValue> decode_pattern_expression(const JsonCursor& cursor, const Design& design,
+                                               const Parameter& parameter) {
   PatternValue value;
   MGTUNE_ASSIGN(value.expression,
-                decode_expression(cursor, {design.scope, ValueType::integer, Known::compiling}));
+                decode_expression(cursor, {design.scope, parameter.type, Known::compiling}));
   for (const Let& let : design.lets) {
     if (std::ranges::find(value.expression->slots(), let.slot) == value.expression->slots().end()) {
       continue;
@@ -163,10 +177,8 @@ Result<VariantPattern> decode_pattern(const JsonCursor& design, const JsonCursor
   for (const Parameter& parameter : found->params) {
     const auto member = parameters.find(parameter.name);
     if (!member) return parameters.error(fmt::format("missing parameter '{}'", parameter.name));
-    const bool is_expression =
-        parameter.type == ValueType::integer && member->value().kind == JsonValue::Kind::string;
-    MGTUNE_ASSIGN(PatternValue value, is_expression
-                                          ? decode_pattern_expression(*member, *found)
+    MGTUNE_ASSIGN(PatternValue value, is_expression_of(parameter, *member)
+                                          ? decode_pattern_expression(*member, *found, parameter)
                                           : decode_listed_value(*member, *found, parameter));
     pattern.values.push_back(std::move(value));
   }

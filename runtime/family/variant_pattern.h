@@ -1,8 +1,9 @@
 // VariantPattern: a design with a value for each of its parameters. Some of the values are
-// expressions over the problem: "THREADS_PER_ROW = hidden / VEC / 2". At each problem the pattern
-// is one variant: a parameter with an expression gets the value of its list that is nearest to the
-// value of the expression. So a few patterns, in the default ladder and in rules, fit problems of
-// all sizes and dtypes. Immutable: any number of threads may read one.
+// expressions over the problem: "THREADS_PER_ROW = hidden / VEC / 2", "PDL = device.cc >= 90". At
+// each problem the pattern is one variant: a number with an expression gets the value of its list
+// that is nearest to the value of the expression, and a boolean gets this value. So a few patterns,
+// in the default ladder and in rules, fit problems of all sizes and dtypes. Immutable: any number
+// of threads may read one.
 
 #pragma once
 
@@ -25,7 +26,8 @@ struct VariantPattern {
 };
 
 // The variant that the pattern is at a problem with these static dims, dtypes and flags. nullopt if
-// an expression cannot be evaluated (a division by zero).
+// an expression cannot be evaluated (a division by zero), or if a boolean is not in the list of its
+// parameter.
 std::optional<Variant> variant_of(const VariantPattern& pattern, const Binding& binding,
                                   const DeviceLimits& device);
 
@@ -44,9 +46,14 @@ std::int64_t nearest_value(const std::vector<std::int64_t>& values, std::int64_t
 Result<std::vector<std::size_t>> evaluation_order(const Design& design,
                                                   const std::vector<PatternValue>& values);
 
-// An expression for a parameter that is a number. invalid_argument, with file and place, if it
+// Numbers and booleans can have an expression in place of a value. An identifier cannot: its text
+// is the value itself.
+bool is_expression_of(const Parameter& parameter, const JsonCursor& cursor);
+
+// An expression for a parameter. invalid_argument, with file and place, if it has another type, or
 // needs a let or a value that is not known when a variant is compiled.
-Result<PatternValue> decode_pattern_expression(const JsonCursor& cursor, const Design& design);
+Result<PatternValue> decode_pattern_expression(const JsonCursor& cursor, const Design& design,
+                                               const Parameter& parameter);
 
 // Reads a design's name and an object with a value or an expression for each parameter.
 // invalid_argument, with file and place, for what the operator does not have.

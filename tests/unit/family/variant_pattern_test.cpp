@@ -201,7 +201,50 @@ TEST(VariantPatternTest, LetsAreRefused) {
             "expression of a parameter may use dims, dtypes, flags, device.* and other parameters");
 }
 
-TEST(VariantPatternTest, OnlyIntegersHaveExpressions) {
+// rmsnorm.backward with this RELOAD and PDL in its first rung, and these values of PDL.
+Result<Operator> with_booleans(const std::string& reload, const std::string& pdl,
+                               const std::string& pdl_values = "[false, true]") {
+  const std::string text = replaced(golden_text("rmsnorm.backward"), R"j("PDL": [false, true])j",
+                                    R"j("PDL": )j" + pdl_values);
+  return decode_text("rmsnorm.backward", replaced(text, R"j("RELOAD": false,
+          "REDUCE_ROWS": 8,
+          "PDL": false)j",
+                                                  R"j("RELOAD": )j" + reload +
+                                                      R"j(, "REDUCE_ROWS": 8, "PDL": )j" + pdl));
+}
+
+TEST(VariantPatternTest, AConditionGivesABoolean) {
+  const Result<Operator> op = with_booleans(R"j("hidden > 4096")j", R"j("device.cc >= 90")j");
+  ASSERT_TRUE(op.ok()) << op.status().message();
+  const auto booleans_of_first = [&](const char* hidden, const DeviceLimits& device) {
+    const auto binding = bind_static(*op, {{"hidden", hidden}, {"T", "f32"}, {"W", "f32"}});
+    EXPECT_TRUE(binding.ok()) << binding.status().message();
+    const std::string text = variant_text(*op, default_ladder(*binding, device).front());
+    return text.substr(text.find("RELOAD"));
+  };
+  EXPECT_EQ(booleans_of_first("4096", kH200), "RELOAD=false REDUCE_ROWS=8 PDL=true");
+  EXPECT_EQ(booleans_of_first("8192", kH200), "RELOAD=true REDUCE_ROWS=8 PDL=true");
+  EXPECT_EQ(booleans_of_first("4096", kT4), "RELOAD=false REDUCE_ROWS=8 PDL=false");
+  const std::string text = pattern_text(*op, {0, op->designs[0].defaults[0].values});
+  EXPECT_THAT(text, HasSubstr("RELOAD=hidden>4096 REDUCE_ROWS=8 PDL=device.cc>=90"));
+}
+
+TEST(VariantPatternTest, ABooleanThatIsNotInTheListGivesNoRung) {
+  const Result<Operator> op = with_booleans("false", R"j("device.cc >= 90")j", "[false]");
+  ASSERT_TRUE(op.ok()) << op.status().message();
+  const auto binding = bind_static(*op, {{"hidden", "4096"}, {"T", "f32"}, {"W", "f32"}});
+  ASSERT_TRUE(binding.ok()) << binding.status().message();
+  EXPECT_EQ(default_ladder(*binding, kH200).size() + 1, default_ladder(*binding, kT4).size());
+}
+
+TEST(VariantPatternTest, ABooleanNeedsACondition) {
+  EXPECT_THAT(with_booleans("false", R"j("device.cc")j").status().message(),
+              HasSubstr("/designs/partials/defaults/0/PDL: expected boolean, got integer"));
+  EXPECT_THAT(with_booleans("false", "1").status().message(),
+              HasSubstr("/designs/partials/defaults/0/PDL: expected boolean, got"));
+}
+
+TEST(VariantPatternTest, IdentifiersHaveNoExpressions) {
   const auto status = decode_replaced("rmsnorm.backward", R"j("LOAD": "ldg",
           "RELOAD": false)j",
                                       R"j("LOAD": "VEC / 2",
