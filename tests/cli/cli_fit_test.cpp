@@ -126,9 +126,19 @@ TEST_F(CliFitTest, ASweepForRulesOfProblemsDrawnAtRandomIsFittedAndExplained) {
   const Ended at = mgtune_.run(
       {"explain", "swiglu.forward", "--gpu", "cpu", "--problem", "rows=7,hidden=4096,T=f32"});
   EXPECT_THAT(at.out, HasSubstr("rules of cpu, fitted to 4 problems")) << "or the ladder, by them";
-  EXPECT_THAT(with({"--problem", "rows=4,hidden=64"}).err, HasSubstr("--for-rules draws"));
+  EXPECT_THAT(with({"--problem", "rows=4,hidden=64"}).err, HasSubstr("--ranges draws"));
   EXPECT_THAT(mgtune_.run({"sweep", "swiglu", "--ranges", "rows=1:2"}).err,
               HasSubstr("--ranges goes with --for-rules"));
+}
+
+TEST_F(CliFitTest, ASweepForRulesChoosesAmongGivenProblems) {
+  const nlohmann::json plan =
+      mgtune_
+          .run({"sweep", "swiglu.forward", "--gpu", "cpu", "--for-rules", "2", "--dry-run",
+                "--json", "--problem", "rows=4,hidden=64,T=f32", "--problem",
+                "rows=8,hidden=64,T=f32", "--problem", "rows=16,hidden=64,T=f32"})
+          .json();
+  EXPECT_EQ(plan["dry_run"][0]["problems"].size(), 2U);
 }
 
 TEST_F(CliFitTest, WrongWordsAreRefusedWithThoseThatExist) {

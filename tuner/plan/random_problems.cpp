@@ -134,6 +134,26 @@ std::vector<Problem> draw_problems_like(const std::vector<Problem>& examples, st
   return draw(examples, *ranges, count, seed, std::move(seen)).problems;
 }
 
+std::vector<Problem> choose_problems(std::vector<Problem> given, std::size_t count,
+                                     std::uint64_t seed) {
+  struct Left {
+    std::size_t given = 0, wanted = 0;
+  };
+  std::map<const Operator*, Left> left;
+  for (const Problem& problem : given) ++left[problem.op].given;
+  for (auto& [op, numbers] : left) numbers.wanted = std::min(count, numbers.given);
+  RandomStream random(seed);
+  // Each problem that is left has the same chance. At the end it is certain to be chosen if just as
+  // many are wanted.
+  std::erase_if(given, [&](const Problem& problem) {
+    Left& numbers = left[problem.op];
+    const bool is_chosen = random.below(numbers.given--) < numbers.wanted;
+    if (is_chosen) --numbers.wanted;
+    return !is_chosen;
+  });
+  return given;
+}
+
 Result<std::vector<Problem>> draw_problems(const Operator& op, const RandomProblems& wanted,
                                            DeviceKind device) {
   ProblemRequest request;

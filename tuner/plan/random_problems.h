@@ -1,5 +1,5 @@
-// Draws problems at random, for a sweep whose results are used to fit rules (`mgtune sweep
-// --for-rules`). Pure functions: the same seed gives the same problems.
+// Draws problems at random, or chooses among given ones, for a sweep whose results are used to fit
+// rules (`mgtune sweep --for-rules`). Pure functions: the same seed gives the same problems.
 
 #pragma once
 
@@ -33,6 +33,11 @@ struct RandomProblems {
 // invalid_argument for wrong words, and if too few draws are possible.
 Result<std::vector<Problem>> draw_problems(const Operator& op, const RandomProblems& wanted,
                                            DeviceKind device);
+
+// `count` of the problems of each operator, chosen at random; all if there are not as many. They
+// keep their order.
+std::vector<Problem> choose_problems(std::vector<Problem> given, std::size_t count,
+                                     std::uint64_t seed);
 
 // Draws problems in the same way between the smallest and the largest value that each dim has in
 // `examples`, which must not be empty. No drawn problem is an example. Fewer than `count` if there

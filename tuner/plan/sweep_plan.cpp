@@ -191,7 +191,12 @@ Result<Narrowings> parse_where(const std::vector<std::string>& conditions,
 Result<std::vector<Problem>> requested_problems(const SweepRequest& request,
                                                 const std::vector<const Operator*>& operators,
                                                 const ProblemRequest& wanted, DeviceKind device) {
-  if (request.for_rules == 0) return make_problems(operators, wanted, device);
+  const bool are_given = !request.problems.empty() || !request.shapes.empty();
+  if (request.for_rules == 0 || are_given) {
+    MGTUNE_ASSIGN(std::vector<Problem> given, make_problems(operators, wanted, device));
+    if (request.for_rules == 0) return given;
+    return choose_problems(std::move(given), request.for_rules, request.seed);
+  }
   std::vector<Problem> all;
   for (const Operator* op : operators) {
     MGTUNE_ASSIGN(std::vector<Problem> drawn,
@@ -209,12 +214,11 @@ Status check_for_rules(const SweepRequest& request) {
   if (request.for_rules > kMost) {
     return invalid_argument(fmt::format("--for-rules: at most {} problems", kMost));
   }
-  if (request.for_rules > 0 && (!request.problems.empty() || !request.shapes.empty())) {
+  if (request.ranges.empty()) return {};
+  if (request.for_rules == 0) return invalid_argument("--ranges goes with --for-rules N");
+  if (!request.problems.empty() || !request.shapes.empty()) {
     return invalid_argument(
-        "--for-rules draws the problems, so it goes with neither --problem nor --shapes");
-  }
-  if (request.for_rules == 0 && !request.ranges.empty()) {
-    return invalid_argument("--ranges goes with --for-rules N");
+        "--ranges draws the problems, so it goes with neither --problem nor --shapes");
   }
   return {};
 }

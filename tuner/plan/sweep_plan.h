@@ -26,7 +26,7 @@ struct SweepRequest {
   std::vector<std::string> where;  // conditions that every variant must fulfil
   std::string try_first;           // a file of variants (plan/variant_list.h)
   std::uint64_t seed = 1;
-  std::uint64_t for_rules = 0;  // number of problems to draw at random, for rules; 0: none
+  std::uint64_t for_rules = 0;  // problems of each operator, at random, for rules; 0: not for rules
   std::string ranges;           // the values to draw from (plan/random_problems.h)
   bool counters = false;
   bool finals = false;      // pick among the results in the database; do not search

@@ -120,9 +120,10 @@ class SweepCommand final : public Command {
                       "--positions)");
     arguments.integer("--batch", model_.batch, "N", "With --model: sequences, 1 to 8 (default: 1)");
     arguments.integer("--for-rules", request_.for_rules, "N",
-                      "Draw N problems of each operator at random, for 'mgtune fit'; what was fast "
-                      "at one problem is measured at the others too. A second run of the same "
-                      "command measures what is still missing");
+                      "Measure N problems of each operator for 'mgtune fit', drawn at random, or "
+                      "chosen from those of --shapes or --problem; what was fast at one problem is "
+                      "measured at the others too, and there are no finals. A second run of the "
+                      "same command measures what is still missing");
     arguments.value("--ranges", request_.ranges, "DIM=LOW:HIGH,...",
                     "With --for-rules: rows=1:65536,hidden=128:16384:128 (the step of the values) "
                     "instead of the ends of the operator's own problems");

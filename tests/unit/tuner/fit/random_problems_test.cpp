@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "tests/helpers/operators/toy_operators.h"
 
@@ -41,6 +42,36 @@ TEST(RandomProblems, AreInTheirRangesAndTheSameForASeed) {
   RandomProblems other = wanted;
   other.seed = 8;
   EXPECT_NE(texts_of(must(draw_problems(op, other, DeviceKind::cuda))), texts_of(drawn));
+}
+
+TEST(RandomProblems, ChosenOnesKeepTheirOrderAndAreTheSameForASeed) {
+  const Operator op = toy_norm();
+  const RandomProblems wanted{40, "rows=16:4096,hidden=64:1024:64", {DType::bf16}, 7};
+  const std::vector<Problem> given = must(draw_problems(op, wanted, DeviceKind::cuda));
+  const std::vector<std::string> all = texts_of(given);
+  const std::vector<std::string> some = texts_of(choose_problems(given, 10, 1));
+  ASSERT_EQ(some.size(), 10U);
+  std::vector<std::string> in_order;
+  std::ranges::copy_if(all, std::back_inserter(in_order), [&](const std::string& text) {
+    return std::ranges::find(some, text) != some.end();
+  });
+  EXPECT_EQ(some, in_order);
+  EXPECT_EQ(texts_of(choose_problems(given, 10, 1)), some);
+  EXPECT_NE(texts_of(choose_problems(given, 10, 2)), some);
+  EXPECT_EQ(texts_of(choose_problems(given, 40, 1)), all);
+  EXPECT_EQ(texts_of(choose_problems(given, 1000, 1)), all);
+}
+
+TEST(RandomProblems, AreChosenForEachOperator) {
+  const Operator op = toy_norm(), other = toy_norm();
+  const RandomProblems wanted{9, "rows=16:4096,hidden=64:1024:64", {DType::bf16}, 7};
+  std::vector<Problem> given = must(draw_problems(op, wanted, DeviceKind::cuda));
+  std::ranges::move(
+      must(draw_problems(other, {3, wanted.ranges, wanted.dtypes, 7}, DeviceKind::cuda)),
+      std::back_inserter(given));
+  std::vector<const Operator*> operators;
+  for (const Problem& problem : choose_problems(given, 4, 1)) operators.push_back(problem.op);
+  EXPECT_EQ(operators, (std::vector<const Operator*>{&op, &op, &op, &op, &other, &other, &other}));
 }
 
 TEST(RandomProblems, WrongWordsAreRefused) {
