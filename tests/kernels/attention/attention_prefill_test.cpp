@@ -71,19 +71,18 @@ TEST(AttentionPrefillLadder, ServesEveryProblemFromAmpereOn) {
   }
 }
 
-// What Hopper runs where wgmma cannot serve: there it comes first.
+// What Hopper runs where wgmma cannot serve: a tensor map needs positive strides.
 TEST(AttentionPrefillLadder, TakesTheLargestTilesThatFitTwiceOnAnSm) {
   const auto first = [&](int head_dim, const DeviceLimits& device, const char* flags = "") {
     const std::string words =
-        prefill_problem({4096, 4096, head_dim}, std::string(flags) + "T=bf16");
-    return prefill_check().first_of_ladder(words, device, [](const Variant& variant) {
-      return variant_text(prefill_check().op(), variant).starts_with("mma_sync");
-    });
+        prefill_problem({4096, 4096, head_dim}, std::string(flags) + "q_sb=0,T=bf16");
+    return prefill_check().first_of_ladder(words, device);
   };
   const auto rung = [](int block_m, int block_n, int warps, int stages, int blocks) {
     return MmaSync{block_m, block_n, warps, stages, false, false, "alu", "seldom", blocks}.text();
   };
-  EXPECT_EQ(first(64, kH200), (MmaSync{128, 64, 4, 3, true, false, "mma", "seldom", 2}.text()));
+  EXPECT_EQ(first(64, kH200), (MmaSync{64, 32, 4, 2, true, false, "alu", "seldom", 3}.text()));
+  EXPECT_EQ(first(96, kH200), (MmaSync{128, 64, 4, 3, true, false, "mma", "seldom", 2}.text()));
   EXPECT_EQ(first(128, kH200), rung(128, 64, 4, 2, 2));
   EXPECT_EQ(first(256, kH200), rung(128, 64, 8, 1, 1));
   EXPECT_EQ(first(128, kA100), rung(128, 64, 4, 1, 2));
@@ -101,7 +100,7 @@ TEST(AttentionPrefillSpace, StaysWhereASearchCanSeeIt) {
     for (const char* flags : {"", "causal=true,"}) {
       const auto count = prefill_check().count(
           prefill_problem({4096, 4096, head_dim}, value_dim + flags + "T=bf16"), kH200);
-      EXPECT_GE(count, 20U) << head_dim << flags;
+      EXPECT_GE(count, 16U) << head_dim << flags;
       EXPECT_LE(count, 1000U) << head_dim << flags;
       RecordProperty(std::string(flags) + std::to_string(head_dim), static_cast<int>(count));
     }

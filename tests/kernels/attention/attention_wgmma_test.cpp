@@ -185,7 +185,7 @@ TEST(AttentionWgmma, TheLadderHasTilesForAllSms) {
   const auto first = [](const PrefillShape& shape, const std::string& flags = "") {
     return prefill_check().first_of_ladder(prefill_problem(shape, flags + "T=bf16"), kH200);
   };
-  EXPECT_THAT(first({859, 2962, 64, 8, 8}), ::testing::HasSubstr("CONSUMERS=1 BLOCK_N=176"));
+  EXPECT_THAT(first({859, 2962, 64, 8, 8}), ::testing::HasSubstr("CONSUMERS=1 BLOCK_N=128"));
   EXPECT_THAT(first({4096, 4096, 64, 32, 8}), ::testing::HasSubstr("CONSUMERS=3 BLOCK_N=128"));
   EXPECT_THAT(first({307, 3051, 64, 26, 13, 4}, "causal=true,"),
               ::testing::HasSubstr("CONSUMERS=1 BLOCK_N=80 STAGES=2 Q_STAGES=1 PINGPONG=false "
@@ -205,7 +205,7 @@ TEST(AttentionWgmma, TheLadderHasNarrowTilesForFewCausalKeys) {
     return prefill_check().first_of_ladder(prefill_problem(shape, "causal=true,T=bf16"), kH200);
   };
   EXPECT_THAT(first({1428, 150, 128, 30, 15, 2}), ::testing::HasSubstr("CONSUMERS=2 BLOCK_N=80"));
-  EXPECT_THAT(first({825, 475, 128, 30, 30, 2}), ::testing::HasSubstr("CONSUMERS=2 BLOCK_N=96"));
+  EXPECT_THAT(first({825, 475, 128, 30, 30, 2}), ::testing::HasSubstr("CONSUMERS=2 BLOCK_N=80"));
   EXPECT_THAT(first({2048, 2048, 128, 16, 16, 8}), ::testing::HasSubstr("CONSUMERS=2 BLOCK_N=128"));
 }
 
@@ -227,7 +227,7 @@ TEST(AttentionWgmma, TheLadderOfVarlenHasTilesForAllSms) {
       first("sequences=1,tokens_q=3189,max_q=3189", "heads=16,kv_heads=16,head_dim=64,causal=true"),
       ::testing::HasSubstr("CONSUMERS=3 BLOCK_N=128"));
   EXPECT_THAT(first("sequences=9,tokens_q=900,max_q=100", "heads=8,kv_heads=8,head_dim=256"),
-              ::testing::HasSubstr("CONSUMERS=2 BLOCK_N=80"))
+              ::testing::HasSubstr("CONSUMERS=2 BLOCK_N=64"))
       << "one wave of blocks";
 }
 
@@ -237,7 +237,7 @@ TEST(AttentionWgmma, RunsOnHopperAlone) {
     return variant_text(prefill_check().op(), variant).starts_with("wgmma");
   };
   EXPECT_THAT(prefill_check().first_of_ladder(words, kH200, is_wgmma),
-              ::testing::HasSubstr("wgmma CONSUMERS=2 BLOCK_N=128"));
+              ::testing::StartsWith("wgmma CONSUMERS="));
   EXPECT_EQ(prefill_check().first_of_ladder(words, kA100, is_wgmma), "none");
   EXPECT_EQ(prefill_check().first_of_ladder(words, kL4, is_wgmma), "none");
 }
