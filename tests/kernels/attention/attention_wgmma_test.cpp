@@ -193,7 +193,7 @@ TEST(AttentionWgmma, TheLadderHasTilesForAllSms) {
       << "two blocks on each SM";
   EXPECT_THAT(first({246, 3420, 128, 24, 12}), ::testing::HasSubstr("CONSUMERS=1 BLOCK_N=128"));
   EXPECT_THAT(first({275, 3283, 128, 21, 21, 3}), ::testing::HasSubstr("CONSUMERS=3 BLOCK_N=80"));
-  EXPECT_THAT(first({4096, 4096, 128, 32, 8}), ::testing::HasSubstr("CONSUMERS=2 BLOCK_N=128"));
+  EXPECT_THAT(first({4096, 4096, 128, 32, 8}), ::testing::HasSubstr("CONSUMERS=3 BLOCK_N=80"));
   EXPECT_THAT(first({4096, 4096, 256, 8, 8}), ::testing::HasSubstr("CONSUMERS=2 BLOCK_N=80"));
   EXPECT_THAT(first({1, 1, 128, 1, 1}), ::testing::HasSubstr("CONSUMERS=1"));
 }
