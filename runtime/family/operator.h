@@ -223,7 +223,7 @@ struct Alignment {
 // The value of a parameter in a pattern of variants (family/variant_pattern.h).
 struct PatternValue {
   std::int64_t value = 0;                // of the parameter's list, if there is no expression
-  std::optional<Expression> expression;  // of stage compile; of numbers, the nearest one counts
+  std::optional<Expression> expression;  // of stage compile; a number gets the nearest listed value
 };
 
 // The unit of a parameter: {"THREADS_PER_ROW": "hidden / VEC"}. The rules of `mgtune fit` can have

@@ -119,11 +119,12 @@ class SweepCommand final : public Command {
                       "With --model: positions in the caches (default: up to the largest of "
                       "--positions)");
     arguments.integer("--batch", model_.batch, "N", "With --model: sequences, 1 to 8 (default: 1)");
-    arguments.integer("--for-rules", request_.for_rules, "N",
-                      "Measure N problems of each operator for 'mgtune fit', drawn at random, or "
-                      "chosen from those of --shapes or --problem; what was fast at one problem is "
-                      "measured at the others too, and there are no finals. A second run of the "
-                      "same command measures what is still missing");
+    arguments.integer(
+        "--for-rules", request_.for_rules, "N",
+        "Measure up to N problems of each operator for 'mgtune fit': drawn at random, "
+        "or chosen at random from those of --shapes or --problem. What was fast at one "
+        "problem is measured at the others too, and there are no finals. A second run "
+        "of the same command measures what is still missing");
     arguments.value("--ranges", request_.ranges, "DIM=LOW:HIGH,...",
                     "With --for-rules: rows=1:65536,hidden=128:16384:128 (the step of the values) "
                     "instead of the ends of the operator's own problems");
@@ -132,7 +133,8 @@ class SweepCommand final : public Command {
         strategy_list() +
             " (default: exhaustive if the budget covers the space, otherwise adaptive)");
     arguments.integer("--seed", request_.seed, "N",
-                      "Seed of the strategy's random choices (default: 1)");
+                      "Seed of all random choices: those of the strategy, and the problems of "
+                      "--for-rules (default: 1)");
     arguments.value(
         "--budget", request_.budget, "N|TIME",
         "Variants per problem (500), or time of the whole sweep (60s, 10m, 1h); default: "
