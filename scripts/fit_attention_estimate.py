@@ -64,6 +64,7 @@ def features(problem, variant):
     longest_k = number("seq_k", number("max_k", longest_q))
     tokens_q = number("tokens_q", sequences * longest_q)
     tokens_k = number("tokens_k", sequences * longest_k if "batch" in dims else tokens_q)
+    longest_q, longest_k = min(longest_q, tokens_q), min(longest_k, tokens_k)
     usual_q, usual_k = ((2 * max(1, tokens // sequences) + longest) // 3 for tokens, longest in ((tokens_q, longest_q), (tokens_k, longest_k)))
     consumers, block_n, packed, grid = int(values["CONSUMERS"]), int(values["BLOCK_N"]), values["PACK_GQA"] == "true", values["SCHEDULE"] == "grid"
     rows, tile_heads = (64 * consumers // (heads // kv_heads), kv_heads) if packed else (64 * consumers, heads)
@@ -76,7 +77,7 @@ def features(problem, variant):
     under = max(0, usual_k - usual_q // 2) + own // 2 if longest_k >= longest_q else usual_k * (usual_k + own) // (2 * usual_q)
     visible = min(usual_k, under) if causal else usual_k
     keys = min(longest, visible + block_n // 2)
-    if longest_k <= block_n:
+    if longest_k <= block_n and (not causal or longest_k >= longest_q):
         keys = block_n
     elif not causal and usual_k == longest_k:
         keys = longest

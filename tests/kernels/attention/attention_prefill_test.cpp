@@ -72,16 +72,16 @@ TEST(AttentionPrefillLadder, ServesEveryProblemFromAmpereOn) {
 }
 
 // What Hopper runs where wgmma cannot serve: a tensor map needs positive strides.
-TEST(AttentionPrefillLadder, TakesTheLargestTilesThatFitTwiceOnAnSm) {
+TEST(AttentionPrefillLadder, TakesLargeTilesForManyKeysAndTiles) {
   const auto first = [&](int head_dim, const DeviceLimits& device, const char* flags = "") {
     const std::string words =
-        prefill_problem({4096, 4096, head_dim}, std::string(flags) + "q_sb=0,T=bf16");
+        prefill_problem({4096, 4096, head_dim, 32, 8}, std::string(flags) + "q_sb=0,T=bf16");
     return prefill_check().first_of_ladder(words, device);
   };
   const auto rung = [](int block_m, int block_n, int warps, int stages, int blocks) {
     return MmaSync{block_m, block_n, warps, stages, false, false, "alu", "seldom", blocks}.text();
   };
-  EXPECT_EQ(first(64, kH200), (MmaSync{64, 32, 4, 2, true, false, "alu", "seldom", 3}.text()));
+  EXPECT_EQ(first(64, kH200), (MmaSync{128, 64, 4, 3, true, false, "mma", "seldom", 2}.text()));
   EXPECT_EQ(first(96, kH200), (MmaSync{128, 64, 4, 3, true, false, "mma", "seldom", 2}.text()));
   EXPECT_EQ(first(128, kH200), rung(128, 64, 4, 2, 2));
   EXPECT_EQ(first(256, kH200), rung(128, 64, 8, 1, 1));

@@ -191,7 +191,7 @@ TEST(AttentionWgmma, TheLadderHasTilesForAllSms) {
               ::testing::HasSubstr("CONSUMERS=1 BLOCK_N=80 STAGES=2 Q_STAGES=1 PINGPONG=false "
                                    "SCHEDULE=grid"))
       << "two blocks on each SM";
-  EXPECT_THAT(first({246, 3420, 128, 24, 12}), ::testing::HasSubstr("CONSUMERS=1 BLOCK_N=128"));
+  EXPECT_THAT(first({246, 3420, 128, 24, 12}), ::testing::HasSubstr("CONSUMERS=1 BLOCK_N=112"));
   EXPECT_THAT(first({275, 3283, 128, 21, 21, 3}), ::testing::HasSubstr("CONSUMERS=3 BLOCK_N=80"));
   EXPECT_THAT(first({4096, 4096, 128, 32, 8}), ::testing::HasSubstr("CONSUMERS=3 BLOCK_N=80"));
   EXPECT_THAT(first({4096, 4096, 256, 8, 8}), ::testing::HasSubstr("CONSUMERS=2 BLOCK_N=80"));
@@ -210,7 +210,7 @@ TEST(AttentionWgmma, TheLadderHasNarrowTilesForFewCausalKeys) {
 }
 
 // The ladder knows the number of sequences, their mean length and the longest one. Two sequences
-// with 86 tokens in all ran with two consumers for 7.4 us, and take 5.1 us with one.
+// with 86 tokens in all ran with two consumers for 7.4 us, and take 5.3 us with one.
 TEST(AttentionWgmma, TheLadderOfVarlenHasTilesForAllSms) {
   const auto first = [](const char* sizes, const char* heads) {
     return hopper_check("attention.varlen")
