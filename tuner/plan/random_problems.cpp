@@ -143,8 +143,8 @@ std::vector<Problem> choose_problems(std::vector<Problem> given, std::size_t cou
   for (const Problem& problem : given) ++left[problem.op].given;
   for (auto& [op, numbers] : left) numbers.wanted = std::min(count, numbers.given);
   RandomStream random(seed);
-  // Each problem that is left has the same chance. At the end it is certain to be chosen if just as
-  // many are wanted.
+  // Of the problems that are left, each has the same chance. If all of them are still wanted, all
+  // are chosen.
   std::erase_if(given, [&](const Problem& problem) {
     Left& numbers = left[problem.op];
     const bool is_chosen = random.below(numbers.given--) < numbers.wanted;

@@ -94,6 +94,8 @@ TEST(AttentionPrefillLadder, TakesLargeTilesForManyKeysAndTiles) {
   EXPECT_EQ(first(256, kL4), rung(64, 32, 4, 1, 1));
 }
 
+// At head_dim 256, 16 variants of wgmma are within 1.25 times of the best rung's estimate; those of
+// mma_sync are not.
 TEST(AttentionPrefillSpace, StaysWhereASearchCanSeeIt) {
   for (const int head_dim : {64, 96, 128, 192, 256}) {
     const std::string value_dim = head_dim == 192 ? "value_dim=128," : "";

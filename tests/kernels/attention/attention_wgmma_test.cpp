@@ -236,8 +236,7 @@ TEST(AttentionWgmma, RunsOnHopperAlone) {
   const auto is_wgmma = [](const Variant& variant) {
     return variant_text(prefill_check().op(), variant).starts_with("wgmma");
   };
-  EXPECT_THAT(prefill_check().first_of_ladder(words, kH200, is_wgmma),
-              ::testing::StartsWith("wgmma CONSUMERS="));
+  EXPECT_NE(prefill_check().first_of_ladder(words, kH200, is_wgmma), "none");
   EXPECT_EQ(prefill_check().first_of_ladder(words, kA100, is_wgmma), "none");
   EXPECT_EQ(prefill_check().first_of_ladder(words, kL4, is_wgmma), "none");
 }
