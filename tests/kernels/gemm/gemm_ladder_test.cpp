@@ -50,6 +50,17 @@ bool serves_with_clusters(const Problem& problem, const std::string& text, std::
   });
 }
 
+// Whether a launch of the variant sets up the next grid early.
+bool begins_early(const Problem& problem, const std::string& text) {
+  const Variant variant = parse_variant(*problem.op, text).value();
+  std::optional<Slots> slots = serving_slots(problem, variant, kH200);
+  if (!slots) return false;
+  (*slots)[kSlotBuildMaxClusters] = kH200.sm_count / 2;
+  const Design& design = problem.op->designs[std::size_t(variant.design)];
+  if (!evaluate_lets(design, Stage::launch, *slots).ok()) return false;
+  return design.launches.front().pdl.evaluate(*slots).value() != 0;
+}
+
 TEST(GemmLadder, ServesEveryProduct) {
   DeviceLimits slice = kH200;  // a half of the GPU
   slice.sm_count = 60;
@@ -113,6 +124,32 @@ TEST(GemmLadder, LeavesOutClustersOfFourThatAreNotResidentAtOnce) {
   const std::string two =
       "wgmma_split_k CONSUMERS=1 BLOCK_N=64 BLOCK_K=128 STAGES=6 CLUSTER=1 CLUSTER_K=2 PDL=true";
   EXPECT_TRUE(serves_with_clusters(product_problem("gemm.forward", 512, 512, 3584), two, 66));
+}
+
+// The products are near those that were measured with and without PDL (results/h200/untuned.md).
+TEST(GemmLadder, OnlyShortProductsSetUpTheNextGridEarly) {
+  const auto single = [](const char* name, std::int64_t m, std::int64_t n, std::int64_t k) {
+    const bool is_product = product(name).full_name() == "gemm.forward";
+    const std::string text =
+        fmt::format("wgmma_single BLOCK_N=64 BLOCK_K=128 STAGES={} GROUP=8 STREAM_K=false PDL=",
+                    is_product ? 6 : 7);
+    const Problem problem = product_problem(name, m, n, k);
+    EXPECT_FALSE(begins_early(problem, text + "false"));
+    return begins_early(problem, text + "true");
+  };
+  EXPECT_TRUE(single("gemm.forward", 53, 1664, 704));
+  EXPECT_TRUE(single("gemm.forward", 75, 2496, 704)) << "78 blocks that read little";
+  EXPECT_FALSE(single("gemm.forward", 75, 2496, 1280)) << "78 blocks that read 7 MB";
+  EXPECT_FALSE(single("gemm.forward", 775, 1216, 5440));
+  EXPECT_TRUE(single("swiglu.gate_up", 169, 1024, 640));
+  EXPECT_FALSE(single("swiglu.gate_up", 26, 2688, 1600));
+  EXPECT_FALSE(single("swiglu.gate_up", 100, 1984, 8128));
+  const std::string two =
+      "wgmma CONSUMERS=2 BLOCK_N=256 STAGES=4 CLUSTER=2 GROUP=8 STREAM_K=false Y_STAGES=2 PDL=true";
+  for (const char* name : {"gemm.forward", "swiglu.gate_up"}) {
+    EXPECT_TRUE(begins_early(product_problem(name, 1024, 4096, 1024), two)) << name;
+    EXPECT_FALSE(begins_early(product_problem(name, 4096, 4096, 4096), two)) << name;
+  }
 }
 
 }  // namespace
