@@ -1,8 +1,5 @@
 #include "api/context.h"
 
-#include <cstdlib>
-#include <string_view>
-
 #include "device/registry.h"
 #include "family/problem.h"
 #include "family/variant.h"
@@ -44,11 +41,6 @@ Result<std::vector<DeviceInfo>> devices_called(const std::string& word) {
   Result<std::vector<DeviceInfo>> devices = select_devices(word);
   if (devices.ok() || devices.status().code() != StatusCode::invalid_argument) return devices;
   return environment_error(devices.status().message());
-}
-
-bool is_strict() {
-  const char* word = std::getenv("MGTUNE_STRICT");
-  return word != nullptr && std::string_view(word) == "1";
 }
 
 }  // namespace

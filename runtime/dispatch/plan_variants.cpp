@@ -15,6 +15,7 @@
 #include "selection/default_variants.h"
 #include "selection/near_ranges.h"
 #include "selection/pick_key.h"
+#include "selection/variant_selection.h"
 
 namespace mgtune {
 namespace {
@@ -267,6 +268,17 @@ class PlanLoader {
     return chosen;
   }
 
+  // The places of the leaf's variants that may run, best first. Of rules of another GPU, those that
+  // count at a point to which the leaf belongs.
+  std::vector<std::size_t> ranking_of(const RuleNode& leaf) const {
+    if (rules_->is_of_this_gpu()) return leaf.ranking;
+    std::vector<Problem> here;
+    for (const Problem& point : points_) {
+      if (rules_->leaves()[rules_->find(point.slots)] == &leaf) here.push_back(point);
+    }
+    return usable_ranking(rules_->rules(), leaf, here, info_);
+  }
+
   // The first usable variant of each leaf that a shape in the ranges can reach; the leaves with
   // most problems first.
   std::vector<Variant> of_rules() const {
@@ -276,7 +288,7 @@ class PlanLoader {
     std::ranges::stable_sort(leaves, std::greater(),
                              [](const RuleNode* leaf) { return leaf->left_out.problems; });
     for (const RuleNode* leaf : leaves) {
-      for (const std::size_t place : leaf->ranking) {
+      for (const std::size_t place : ranking_of(*leaf)) {
         const std::optional<Variant>& variant = of_rules_[place];
         if (!variant || !is_usable(*variant) || !may_run(*variant)) continue;
         const bool is_known = std::ranges::find(chosen, *variant) != chosen.end();
@@ -344,7 +356,7 @@ class PlanLoader {
     if (rules_ == nullptr) return;
     for (const RuleNode* leaf : rules_->leaves()) {
       std::vector<std::size_t>& ranked = result.ranked.emplace_back();
-      for (const std::size_t variant : leaf->ranking) {
+      for (const std::size_t variant : ranking_of(*leaf)) {
         if (!of_rules_[variant]) continue;
         const std::size_t place = place_of(*of_rules_[variant], result);
         if (place < result.variants.size()) ranked.push_back(place);

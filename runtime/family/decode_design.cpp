@@ -303,8 +303,9 @@ Status decode_units(const JsonCursor& units, Design& design) {
                                       design.name,
                                       did_you_mean(member.key(), design.params, &Parameter::name)));
     }
-    if (found->type != ValueType::integer) {
-      return member.error(fmt::format("the values of '{}' are no integers", found->name));
+    if (found->type == ValueType::symbol) {
+      return member.error(
+          fmt::format("the values of '{}' are neither integers nor booleans", found->name));
     }
     MGTUNE_ASSIGN(PatternValue value, decode_pattern_expression(member, design, *found));
     design.units.push_back(

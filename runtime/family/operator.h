@@ -226,9 +226,10 @@ struct PatternValue {
   std::optional<Expression> expression;  // of stage compile; a number gets the nearest listed value
 };
 
-// The unit of a parameter: {"THREADS_PER_ROW": "hidden / VEC"}. The rules of `mgtune fit` can have
-// the unit, times or divided by a power of two, in place of a number. So they also fit problems of
-// other sizes and dtypes.
+// The unit of a parameter: {"THREADS_PER_ROW": "hidden / VEC", "PDL": "device.cc >= 90"}. The rules
+// of `mgtune fit` can have the unit, times or divided by a power of two, in place of a number. So
+// they also fit problems of other sizes and dtypes. In place of `true` they have the unit of a
+// boolean, so that they also fit GPUs where `true` is not possible.
 struct Unit {
   std::size_t parameter;  // index into Design::params
   Expression value;       // as PatternValue::expression

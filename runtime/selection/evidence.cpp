@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <map>
 #include <set>
 #include <string_view>
@@ -22,6 +23,11 @@ Status check_variant(const Operator& op, const std::string& variant) {
 }
 
 }  // namespace
+
+bool is_strict() {
+  const char* const word = std::getenv("MGTUNE_STRICT");
+  return word != nullptr && *word != '\0' && std::string_view(word) != "0";
+}
 
 std::size_t method_rank(const std::string& method, double fastest_ns) {
   if (method == kTokenMethod) return 0;

@@ -38,6 +38,10 @@ struct Evidence {
   std::vector<std::shared_ptr<const Rules>> rules;  // at most one per GPU
 };
 
+// Whether the environment sets MGTUNE_STRICT, to anything but 0. Then rules of other GPUs do
+// not count, and a tuned variant runs only with the build that was measured.
+bool is_strict();
+
 // The method of picks that `mgengine tune` decided by the times of whole tokens of a model.
 inline constexpr std::string_view kTokenMethod = "token";
 

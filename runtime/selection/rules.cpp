@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "device/gpu_catalog.h"
 #include "tables/checked_values.h"
@@ -77,9 +78,14 @@ class TreeReader {
       return node.error(fmt::format("more than {} leaves", kMaxRuleLeaves));
     }
     MGTUNE_TRY(node.read("rank", rules_.nodes[place].ranking));
+    std::set<std::size_t> ranked;
     for (const std::size_t variant : rules_.nodes[place].ranking) {
-      if (variant < rules_.variants.size()) continue;
-      return node.at("rank").error(fmt::format("there is no variant {}", variant));
+      if (variant >= rules_.variants.size()) {
+        return node.at("rank").error(fmt::format("there is no variant {}", variant));
+      }
+      if (!ranked.insert(variant).second) {
+        return node.at("rank").error(fmt::format("variant {} stands there twice", variant));
+      }
     }
     MGTUNE_ASSIGN(rules_.nodes[place].left_out, read_loss(node.at("left_out")));
     return {};
@@ -178,6 +184,7 @@ Result<Rules> read_rules(const std::string& file, const JsonValue& document, con
   rules.file = file;
   MGTUNE_ASSIGN(rules.gpu, read_gpu(root.at("gpu")));
   MGTUNE_TRY(root.read("bandwidth", rules.bytes_per_us));
+  if (rules.bytes_per_us < 0) return root.at("bandwidth").error("a bandwidth is not negative");
   const JsonCursor evidence = root.at("evidence");
   MGTUNE_TRY(evidence.expect_keys(
       {"command", "commit", "fitted", "left_out_problem", "left_out_band", "ladder", "problems"},

@@ -15,6 +15,11 @@ namespace {
 
 std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
+const RuleNode& leaf_at(const Rules& rules, const Problem& problem, const DeviceInfo& device) {
+  return rules.leaf_of(
+      RuleNames(*rules.op).values(problem, device.limits, bandwidth_for(device, rules)));
+}
+
 class Candidates {
  public:
   Candidates(const Problem& problem, const DeviceInfo& device, const Evidence& evidence)
@@ -118,9 +123,8 @@ std::vector<SelectedVariant> select_variants(const Problem& problem, const Devic
       of_ladder += ", to which " + describe(*rules) + ", leave the choice";
     }
     const bool is_own = is_same_gpu(rules->gpu, gpu_record(device));
-    const Slots values =
-        RuleNames(op).values(problem, device.limits, bandwidth_for(device, *rules));
-    for (const std::size_t place : rules->leaf_of(values).ranking) {
+    const RuleNode& leaf = leaf_at(*rules, problem, device);
+    for (const std::size_t place : usable_ranking(*rules, leaf, {&problem, 1}, device)) {
       const std::optional<Variant> variant =
           variant_of(rules->variants[place], problem.binding(), device.limits);
       if (!variant) continue;
@@ -138,10 +142,31 @@ std::vector<SelectedVariant> select_variants(const Problem& problem, const Devic
   return candidates.take();
 }
 
+std::vector<std::size_t> usable_ranking(const Rules& rules, const RuleNode& leaf,
+                                        std::span<const Problem> problems,
+                                        const DeviceInfo& device) {
+  const auto serves = [&](std::size_t place, const DeviceLimits& limits) {
+    return std::ranges::any_of(problems, [&](const Problem& problem) {
+      const auto variant = variant_of(rules.variants[place], problem.binding(), limits);
+      return variant && may_serve(problem, *variant, limits);
+    });
+  };
+  DeviceLimits there = device.limits;
+  if (!is_same_gpu(rules.gpu, gpu_record(device))) {
+    there.compute_capability = device_of(rules.gpu).limits.compute_capability;
+  }
+  std::vector<std::size_t> usable;
+  for (const std::size_t place : leaf.ranking) {
+    if (!serves(place, there)) continue;
+    if (!serves(place, device.limits)) break;
+    usable.push_back(place);
+  }
+  return usable;
+}
+
 bool leave_it_to_the_ladder(const Rules& rules, const Problem& problem, const DeviceInfo& device) {
-  const RuleNames names(*rules.op);
-  const Slots values = names.values(problem, device.limits, bandwidth_for(device, rules));
-  return rules.leaf_of(values).ranking.empty();
+  const RuleNode& leaf = leaf_at(rules, problem, device);
+  return usable_ranking(rules, leaf, {&problem, 1}, device).empty();
 }
 
 std::vector<std::string> rules_lines(const Rules& rules, const Problem& problem,
@@ -151,16 +176,21 @@ std::vector<std::string> rules_lines(const Rules& rules, const Problem& problem,
   for (const std::string& line : path_text(rules, problem, device.limits, bandwidth)) {
     lines.push_back("rule      " + line);
   }
-  const Slots values = RuleNames(*rules.op).values(problem, device.limits, bandwidth);
-  const LossSummary& loss = rules.leaf_of(values).left_out;
-  std::string expected = fmt::format(
-      "loss      {} in the median and {} at worst, at the {} problems of this rule, each with "
-      "rules "
-      "that were fitted without it",
-      percent(loss.median), percent(loss.worst), loss.problems);
-  if (!is_same_gpu(rules.gpu, gpu_record(device))) {
-    expected += "; that was on " + rules.gpu.model + ", and nobody measured it here";
+  const RuleNode& leaf = leaf_at(rules, problem, device);
+  const bool is_own = is_same_gpu(rules.gpu, gpu_record(device));
+  if (leave_it_to_the_ladder(rules, problem, device)) {
+    lines.push_back(leaf.ranking.empty()
+                        ? "ladder    this rule leaves the choice to the default ladder"
+                        : "ladder    no variant of this rule can serve the problem on " +
+                              device.name + ", so the default ladder does");
+    // The ladder of another GPU is another one.
+    if (!is_own) return lines;
   }
+  std::string expected = fmt::format(
+      "loss      {} in the median and {} at worst, at the {} problems of this rule; for each of "
+      "them, rules were fitted to the other problems",
+      percent(leaf.left_out.median), percent(leaf.left_out.worst), leaf.left_out.problems);
+  if (!is_own) expected += "; that was on " + rules.gpu.model + ", and nobody measured it here";
   lines.push_back(std::move(expected));
   return lines;
 }
@@ -170,10 +200,13 @@ std::string improvement_text(SelectionStep step, const Problem& problem, const R
   if (step == SelectionStep::exact || step == SelectionStep::named) return "";
   std::string text = "sweep this problem: mgtune sweep " + problem.op->full_name() +
                      " --problem '" + problem.text() + "'";
-  if (step == SelectionStep::rules && rules != nullptr) {
-    const Slots values =
-        RuleNames(*rules->op).values(problem, device.limits, bandwidth_for(device, *rules));
-    text += fmt::format(" (up to {} expected)", percent(rules->leaf_of(values).left_out.worst));
+  const bool is_by_own_rules =
+      rules != nullptr && is_same_gpu(rules->gpu, gpu_record(device)) &&
+      (step == SelectionStep::rules ||
+       (step == SelectionStep::default_ladder && leave_it_to_the_ladder(*rules, problem, device)));
+  if (is_by_own_rules) {
+    text += fmt::format(" (up to {} expected, by the problems of this rule)",
+                        percent(leaf_at(*rules, problem, device).left_out.worst));
   } else if (step == SelectionStep::default_ladder || step == SelectionStep::rules_of_other_gpu) {
     text += "; or sweep many problems and run 'mgtune fit " + problem.op->full_name() + "'";
   }

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -68,8 +69,18 @@ std::shared_ptr<const Rules> rules_for(const Binding& binding, const DeviceInfo&
 // or, if the product is unknown, the one of the GPU of the rules.
 std::int64_t bandwidth_for(const DeviceInfo& device, const Rules& rules);
 
+// The places of the variants in the leaf's ranking that count on this device, best first: of those
+// that can serve one of the problems. If the rules were made on a GPU of another generation, a
+// place counts only if it would on a GPU of that generation with the figures of this one. So a
+// variant that comes later because the first ones need that generation does not take their place:
+// nobody compared it with the ladder. The ladder serves the problem instead.
+std::vector<std::size_t> usable_ranking(const Rules& rules, const RuleNode& leaf,
+                                        std::span<const Problem> problems,
+                                        const DeviceInfo& device);
+
 // Lines for explain and mgr_explain about a variant that rules chose or left to the ladder: the way
-// through the tree, the loss to expect and how it was validated.
+// through the tree, why the ladder serves the problem if it does, the loss to expect and how it was
+// validated. If the ladder serves it and the rules are those of another GPU, the loss is not known.
 std::vector<std::string> rules_lines(const Rules& rules, const Problem& problem,
                                      const DeviceInfo& device);
 
@@ -78,7 +89,7 @@ std::string improvement_text(SelectionStep step, const Problem& problem, const R
                              const DeviceInfo& device);
 
 // Whether the rules, which must be those of rules_for(), leave the choice at this problem to the
-// default ladder.
+// default ladder: the rule says so, or none of its variants can serve the problem on this device.
 bool leave_it_to_the_ladder(const Rules& rules, const Problem& problem, const DeviceInfo& device);
 
 // "tuned for rows=4096 hidden=4096 T=bf16 on NVIDIA H200"

@@ -154,5 +154,24 @@ TEST_F(CliFitTest, WrongWordsAreRefusedWithThoseThatExist) {
               HasSubstr("no times of rmsnorm.forward"));
 }
 
+TEST_F(CliFitTest, AFitNeedsProblemsAndSaysWhichDatabaseHasNone) {
+  import_swiglu();
+  const std::string folder = source_path("results/h200/recorded/swiglu.forward");
+  const std::string file = std::filesystem::directory_iterator(folder)->path().string();
+  const std::string one = mgtune_.folder().file("one.db");
+  ASSERT_EQ(mgtune_.run({"import", "--db", one, file}).exit_code, 0);
+  const Ended few = mgtune_.run({"fit", "swiglu.forward", "--db", one});
+  EXPECT_EQ(few.exit_code, 2);
+  EXPECT_THAT(few.err, HasSubstr("NVIDIA H200: 1. Rules need at least 3: sweep more problems"));
+  const Ended known = mgtune_.run({"fit", "swiglu.forward", "--held-out", one});
+  EXPECT_THAT(known.err, HasSubstr("--held-out: every problem of swiglu.forward"));
+  const std::string other = mgtune_.folder().file("other.db");
+  const std::string backward = source_path("results/h200/recorded/rules/swiglu.backward/held_out");
+  const std::string of_backward = std::filesystem::directory_iterator(backward)->path().string();
+  ASSERT_EQ(mgtune_.run({"import", "--db", other, of_backward}).exit_code, 0);
+  const Ended none = mgtune_.run({"fit", "swiglu.forward", "--held-out", other});
+  EXPECT_THAT(none.err, HasSubstr("--held-out: swiglu.forward has no problem"));
+}
+
 }  // namespace
 }  // namespace mgtune

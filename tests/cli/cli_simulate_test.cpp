@@ -24,10 +24,10 @@ class CliSimulateTest : public ::testing::Test {
     return path;
   }
 
-  // 30 x 10 configurations, every seventh failing, fastest at (20, 4).
-  static std::string valley() {
+  // `width` x 10 configurations, every seventh failing, fastest at (20, 4) if they have it.
+  static std::string valley(int width = 30) {
     std::string text = R"({"tune_params_keys": ["a", "b"], "tune_params": {}, "cache": {)";
-    for (int a = 0; a < 30; ++a) {
+    for (int a = 0; a < width; ++a) {
       for (int b = 0; b < 10; ++b) {
         const int time = 10 + (a - 20) * (a - 20) + 3 * (b - 4) * (b - 4);
         const bool fails = (a * 10 + b) % 7 == 1;
@@ -173,6 +173,9 @@ TEST_F(CliSimulateTest, ATargetSaysWhereEachSeedStops) {
   EXPECT_THAT(table.out, HasSubstr("Target 0.9: 0 of 2 seeds said that a further 10 % is unlikely. "
                                    "This was true for 0 of them.\nThe seeds stopped after 30 "
                                    "evaluations on average (30 to 30 of 300)"));
+  const Ended all = mgtune_.run(
+      {"simulate", "--space", write("few.json", valley(3)), "--target", "0.98", "--seeds", "2"});
+  EXPECT_THAT(all.out, HasSubstr("2 of 2 seeds visited every variant, so they know the fastest"));
 }
 
 TEST_F(CliSimulateTest, AShareOfTheSpaceIsABudget) {

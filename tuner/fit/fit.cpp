@@ -1,5 +1,7 @@
 #include "fit/fit.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 #include <set>
@@ -152,11 +154,18 @@ Result<FittedRules> fit_rules(const FitRequest& request, Catalog& catalog) {
   }
   MGTUNE_ASSIGN(const GpuRecord gpu, gpu_with_results(request.gpu, measured, *op));
   MGTUNE_ASSIGN(const FitData data, read_fit_data(*op, gpu, measured));
+  if (data.measured.size() < kFewestProblems) {
+    return not_found(fmt::format(
+        "problems of {} with times of two variants on {}: {}. Rules need at least {}: sweep more "
+        "problems, for example with 'mgtune sweep --for-rules'",
+        op->full_name(), gpu.model, data.measured.size(), kFewestProblems));
+  }
   if (request.held_out.empty()) return fit_rules(data, nullptr, request.command, request.commit);
   MGTUNE_ASSIGN(Store held_out, open_named_results(request.held_out));
   MGTUNE_ASSIGN(const MeasuredRows more, held_out.measured(op->full_name()));
-  MGTUNE_ASSIGN(const FitData searched, read_fit_data(*op, gpu, more));
-  return fit_rules(data, &searched, request.command, request.commit);
+  Result<FitData> searched = read_fit_data(*op, gpu, more);
+  if (!searched.ok()) return std::move(searched).take_status().with_context("--held-out");
+  return fit_rules(data, &*searched, request.command, request.commit);
 }
 
 }  // namespace mgtune

@@ -22,7 +22,6 @@ constexpr float kLargestLoss = 1;  // slower than twice the fastest is equally b
 
 // A variant that was never within this loss of the fastest is no candidate for rules.
 constexpr double kCandidateLoss = 0.25;
-constexpr std::size_t kFewestProblems = 3;
 constexpr std::size_t kFormsOfVariant = 2;
 
 // With so many patterns a fit of 400 problems takes 12 s. In a prototype, rules of rmsnorm.backward
@@ -47,11 +46,9 @@ class FitDataReader {
     find_failed();
     sort_times();
     sort_problems();
-    if (data_.measured.size() < kFewestProblems) {
-      return not_found(fmt::format(
-          "{} has {} problems with times of two variants on {}; rules need at least {}: sweep more "
-          "problems, for example with 'mgtune sweep --for-rules'",
-          data_.op->full_name(), data_.measured.size(), data_.gpu.model, kFewestProblems));
+    if (data_.measured.empty()) {
+      return not_found(data_.op->full_name() + " has no problem with times of two variants on " +
+                       data_.gpu.model);
     }
     sort_candidates();
     return std::move(data_);

@@ -47,10 +47,12 @@ struct FitData {
   }
 };
 
+// Rules are not fitted to fewer problems.
+inline constexpr std::size_t kFewestProblems = 3;
+
 // Reads the problems that have at least two variants with a time, of those that can serve them. If
 // a problem was timed by several methods, only one of them counts, as for tuned rows. If a variant
-// failed on the GPU at any problem, its times do not count. If fewer than three problems are left:
-// not_found, with a message that says what to do.
+// failed on the GPU at any problem, its times do not count. not_found if no problem is left.
 Result<FitData> read_fit_data(const Operator& op, const GpuRecord& gpu,
                               const MeasuredRows& measured);
 

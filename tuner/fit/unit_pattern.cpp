@@ -21,12 +21,13 @@ std::string scaled_text(const std::string& unit, int exponent) {
 }
 
 // The expression unit * 2^e with the exponent e that fits best. nullopt if the value of the list
-// that is nearest to it is not `value`.
+// that is nearest to it is not `value`. For a boolean, the unit itself if both are true.
 std::optional<Expression> in_units(const Design& design, const Unit& unit, std::int64_t value,
                                    const Slots& slots) {
   constexpr int kLargestExponent = 30;
   const Result<std::int64_t> size = unit.value.evaluate(slots);
   if (!size.ok() || *size < 1 || value < 1) return std::nullopt;
+  if (design.params[unit.parameter].type == ValueType::boolean) return unit.value;
   const double ratio = std::log2(static_cast<double>(value) / static_cast<double>(*size));
   const auto exponent = static_cast<int>(std::lround(ratio));
   if (std::abs(exponent) > kLargestExponent) return std::nullopt;
@@ -52,10 +53,14 @@ std::vector<VariantPattern> unit_patterns(const Variant& variant, const Binding&
   }
   std::vector<VariantPattern> patterns{pattern_of(variant)};
   for (const Unit& unit : design.units) {
-    if (2 * patterns.size() > kMostUnitPatterns) break;
     const std::optional<Expression> scaled =
         in_units(design, unit, variant.values[unit.parameter], slots);
     if (!scaled) continue;
+    if (design.params[unit.parameter].type == ValueType::boolean) {
+      for (VariantPattern& pattern : patterns) pattern.values[unit.parameter] = {0, scaled};
+      continue;
+    }
+    if (2 * patterns.size() > kMostUnitPatterns) continue;
     const std::size_t count = patterns.size();
     for (std::size_t i = 0; i < count; ++i) {
       patterns.push_back(patterns[i]);

@@ -17,8 +17,9 @@ inline constexpr std::size_t kMostUnitPatterns = 16;
 
 // The patterns that stand for this variant at this binding. A parameter with a unit (Design::units)
 // is a plain number in some of them; in others it is the unit, multiplied or divided by a power of
-// two. The first pattern has only numbers. At most kMostUnitPatterns. A value that no such
-// expression gives is a number in all patterns.
+// two. The first pattern has numbers alone. At most kMostUnitPatterns. A value that no such
+// expression gives is a number in all patterns. A boolean that is true, as its unit is, is the unit
+// in all patterns: they differ on other GPUs only.
 std::vector<VariantPattern> unit_patterns(const Variant& variant, const Binding& binding,
                                           const DeviceLimits& device);
 

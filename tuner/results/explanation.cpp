@@ -8,6 +8,7 @@
 #include "plan/problem_set.h"
 #include "results/result_words.h"
 #include "results/stored_results.h"
+#include "selection/gpu_similarity.h"
 #include "selection/near_ranges.h"
 
 namespace mgtune {
@@ -70,7 +71,12 @@ Result<SelectionReport> explain(const ExplainRequest& request, Catalog& catalog)
   MGTUNE_ASSIGN(const std::shared_ptr<const Evidence> known,
                 evidence_for(report.problem.binding(), ranges_of(report.problem),
                              gpu_record(report.device), catalog, source));
-  const Evidence& evidence = *known;
+  Evidence evidence = *known;
+  if (is_strict()) {
+    std::erase_if(evidence.rules, [&](const std::shared_ptr<const Rules>& rules) {
+      return !is_same_gpu(rules->gpu, gpu_record(report.device));
+    });
+  }
   report.source = source_lines(source, op->full_name());
   report.notes = std::move(source.notes);
   report.selected = select_variants(report.problem, report.device, evidence);

@@ -255,7 +255,7 @@ class Sweep {
   Result<Candidates> candidates_of(const Operator& op) {
     MGTUNE_ASSIGN(const MeasuredRows measured, shared_.store.measured(op.full_name()));
     const Result<FitData> data = read_fit_data(op, gpu_record(shared_.device), measured);
-    if (!data.ok()) return Candidates();  // there are too few problems
+    if (!data.ok() || data->measured.size() < kFewestProblems) return Candidates();
     return choose_candidates(*data, kCandidates, kCandidatesPerProblem);
   }
 

@@ -26,7 +26,7 @@ def check_torch_version(version: str) -> None:
 
 def is_strict() -> bool:
     """Returns whether MGTUNE_STRICT=1 forbids PyTorch's own operators in the place of kernels."""
-    return os.environ.get("MGTUNE_STRICT") == "1"
+    return os.environ.get("MGTUNE_STRICT", "0") not in ("", "0")
 
 
 class _Library:

@@ -169,7 +169,7 @@ typedef struct mgr_plan_options_t {
 /* Chooses variants, builds those that are not in the cache ($MGTUNE_CACHE_DIR, otherwise mgtune in
  * the user's cache folder), and loads them. This takes from milliseconds to seconds. With
  * MGTUNE_STRICT=1 in the environment, a tuned variant is refused if its build is not the one that
- * was measured.
+ * was measured, and rules that were made on another GPU are not followed.
  *
  *  - MGR_NOT_FOUND: the operator or family is unknown; the message suggests a name.
  *  - MGR_INVALID_ARGUMENT: the operator does not allow the assignments, the ranges or the variant.

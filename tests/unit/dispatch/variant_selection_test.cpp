@@ -160,11 +160,11 @@ TEST_F(SelectionTest, ExplainsTheWayThroughTheTree) {
       rules_lines(*rules, at, here_),
       ElementsAre("rule      120 * bytes <= device.l2_bytes (61440000 against 62914560): yes",
                   "loss      0.2 % in the median and 2.0 % at worst, at the 25 problems of "
-                  "this rule, each with rules that were fitted without it"));
+                  "this rule; for each of them, rules were fitted to the other problems"));
   EXPECT_EQ(
       improvement_text(SelectionStep::rules, at, rules.get(), here_),
       "sweep this problem: mgtune sweep toy.norm --problem 'rows=1000 hidden=64 T=f32' (up to "
-      "2.0 % expected)");
+      "2.0 % expected, by the problems of this rule)");
   EXPECT_EQ(improvement_text(SelectionStep::exact, at, rules.get(), here_), "");
 }
 
@@ -181,6 +181,24 @@ TEST_F(SelectionTest, RulesMayLeaveTheChoiceToTheLadder) {
   EXPECT_EQ(variant_text(op_, first.variant), "row THREADS=128 VEC=4");
   EXPECT_TRUE(leave_it_to_the_ladder(*evidence.rules.front(), at, here_));
   EXPECT_FALSE(leave_it_to_the_ladder(*toy_rules(op_, here_), at, here_));
+  EXPECT_THAT(rules_lines(*evidence.rules.front(), at, here_),
+              ElementsAre(HasSubstr("rule  "),
+                          "ladder    this rule leaves the choice to the default ladder",
+                          HasSubstr("loss  ")));
+}
+
+// Nothing is known about the loss on another GPU, whose ladder is another one.
+TEST_F(SelectionTest, SaysThatNoVariantOfARuleCanServe) {
+  const std::shared_ptr<const Rules> rules = toy_rules(op_, here_);
+  const Problem odd = problem("rows=1000,hidden=67,T=f32");  // no vectors
+  Evidence evidence;
+  evidence.rules = {rules};
+  EXPECT_EQ(select_variants(odd, here_, evidence).front().step, SelectionStep::default_ladder);
+  EXPECT_TRUE(leave_it_to_the_ladder(*rules, odd, here_));
+  const auto says_so = HasSubstr("ladder    no variant of this rule can serve the problem on ");
+  EXPECT_THAT(rules_lines(*rules, odd, here_),
+              ElementsAre(HasSubstr("rule  "), says_so, HasSubstr("loss  ")));
+  EXPECT_THAT(rules_lines(*rules, odd, near_), ElementsAre(HasSubstr("rule  "), says_so));
 }
 
 TEST_F(SelectionTest, CountsOnlyRowsOfTheSameDtypes) {

@@ -275,12 +275,17 @@ TEST(UnitTest, WhatCannotBeIsRefusedWithItsPlace) {
   EXPECT_EQ(error(R"j({"VEC": "2 * VEC"})j"), place + "VEC: the unit of 'VEC' needs itself");
   EXPECT_EQ(error(R"j({"VEC": "rows"})j"),
             place + "VEC: 'rows' is known only at launch; this is fixed before compiling");
-  const auto of_a_boolean = decode_replaced("rmsnorm.backward", R"j("launches": )j",
-                                            R"j("units": {"PDL": "hidden"}, "launches": )j");
-  EXPECT_EQ(
-      of_a_boolean.status().message(),
-      "kernels/rmsnorm/backward.json: /designs/partials/units/PDL: the values of 'PDL' are no "
-      "integers");
+  const auto of_backward = [](const std::string& units) {
+    return decode_replaced("rmsnorm.backward", R"j("launches": )j",
+                           "\"units\": " + units + R"j(, "launches": )j")
+        .status()
+        .message();
+  };
+  EXPECT_THAT(of_backward(R"j({"PDL": "hidden"})j"), HasSubstr("/designs/partials/units/PDL: "));
+  EXPECT_EQ(of_backward(R"j({"PDL": "device.cc >= 90"})j"), "");
+  EXPECT_EQ(of_backward(R"j({"LOAD": "hidden"})j"),
+            "kernels/rmsnorm/backward.json: /designs/partials/units/LOAD: the values of 'LOAD' are "
+            "neither integers nor booleans");
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ constexpr std::uint64_t kMaxSeeds = 100000;
 struct TargetSummary {
   double mean_evaluations = 0, mean_fraction = 0, worst_fraction = 1;
   std::size_t min_evaluations = 0, max_evaluations = 0;
+  std::size_t whole = 0;        // seeds that visited every variant
   std::size_t claims = 0;       // seeds that ended because a further gain was unlikely
   std::size_t true_claims = 0;  // of them, those whose result was as good as the target
 };
@@ -34,6 +35,7 @@ TargetSummary summary_of(const Simulation& simulation) {
     summary.worst_fraction = std::min(summary.worst_fraction, stop.fraction);
     summary.min_evaluations = std::min(summary.min_evaluations, stop.evaluations);
     summary.max_evaluations = std::max(summary.max_evaluations, stop.evaluations);
+    summary.whole += stop.evaluations >= simulation.variants ? 1 : 0;
     summary.claims += stop.reached ? 1 : 0;
     summary.true_claims += stop.reached && stop.fraction >= *simulation.target ? 1 : 0;
   }
@@ -49,20 +51,27 @@ Json target_json(const Simulation& simulation) {
         {"min", summary.min_evaluations},
         {"max", summary.max_evaluations}}},
       {"fraction_of_optimum", {{"mean", summary.mean_fraction}, {"worst", summary.worst_fraction}}},
+      {"visited_all", summary.whole},
       {"claims", summary.claims},
       {"true_claims", summary.true_claims}};
 }
 
 std::string target_text(const Simulation& simulation) {
   const TargetSummary summary = summary_of(simulation);
-  return fmt::format(
+  std::string text = fmt::format(
       "Target {}: {} of {} seeds said that a further {} is unlikely. This was true for {} of "
-      "them.\n"
-      "The seeds stopped after {:.0f} evaluations on average ({} to {} of {}), at {:.3f} of the "
-      "optimum, worst {:.3f}.\n",
+      "them.\n",
       *simulation.target, summary.claims, simulation.runs.size(), gain_text(*simulation.target),
-      summary.true_claims, summary.mean_evaluations, summary.min_evaluations,
-      summary.max_evaluations, simulation.variants, summary.mean_fraction, summary.worst_fraction);
+      summary.true_claims);
+  if (summary.whole > 0) {
+    text += fmt::format("{} of {} seeds visited every variant, so they know the fastest one.\n",
+                        summary.whole, simulation.runs.size());
+  }
+  return text + fmt::format(
+                    "The seeds stopped after {:.0f} evaluations on average ({} to {} of {}), at "
+                    "{:.3f} of the optimum, worst {:.3f}.\n",
+                    summary.mean_evaluations, summary.min_evaluations, summary.max_evaluations,
+                    simulation.variants, summary.mean_fraction, summary.worst_fraction);
 }
 
 // The numbers of each seed, because they cannot be computed from a summary.
