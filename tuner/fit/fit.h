@@ -31,7 +31,7 @@ struct FittedRules {
   std::size_t variants = 0, leaves = 0;
   LossSummary fitted, left_out_problem, left_out_band, ladder;
   std::size_t ladder_estimated = 0;  // problems where the ladder's variant has no time
-  LossSummary attainable;  // of the best of the variants at each problem: no rules lose less
+  LossSummary attainable;  // of the best of the variants at each problem: no tree loses less
   std::optional<HeldOut> held_out;
 };
 

@@ -20,7 +20,7 @@ class RuleTree {
     std::vector<bool> holds;            // whether the condition is true, per problem of the table
     std::size_t yes = 0, no = 0;        // indices into nodes()
     std::vector<std::size_t> problems;  // that the node was fitted to
-    std::vector<std::size_t> ranking;   // of a leaf: two to four variants or the ladder, best first
+    std::vector<std::size_t> ranking;   // of a leaf: up to four variants or the ladder, best first
     int depth = 0;
   };
 
