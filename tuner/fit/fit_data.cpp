@@ -1,7 +1,6 @@
 #include "fit/fit_data.h"
 
-#include <fmt/format.h>
-
+#include <algorithm>
 #include <functional>
 #include <limits>
 #include <map>

@@ -129,7 +129,7 @@ TEST(GemmLadder, LeavesOutClustersOfFourThatAreNotResidentAtOnce) {
 // The products are near those that were measured with and without PDL (results/h200/untuned.md).
 TEST(GemmLadder, OnlyShortProductsSetUpTheNextGridEarly) {
   const auto single = [](const char* name, std::int64_t m, std::int64_t n, std::int64_t k) {
-    const bool is_product = product(name).full_name() == "gemm.forward";
+    const bool is_product = std::string(name) == "gemm.forward";
     const std::string text =
         fmt::format("wgmma_single BLOCK_N=64 BLOCK_K=128 STAGES={} GROUP=8 STREAM_K=false PDL=",
                     is_product ? 6 : 7);

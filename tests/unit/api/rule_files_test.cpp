@@ -69,6 +69,15 @@ TEST_F(RuleFilesTest, ABrokenFileIsLeftOutWithItsName) {
   EXPECT_THAT(loaded.failures, ElementsAre(HasSubstr("/b/"), HasSubstr("/c/")));
 }
 
+TEST_F(RuleFilesTest, AnEditedFileIsRefusedWithThePlace) {
+  write("a", replaced(content_, "\"rank\": [", "\"rank\": [0, 0,"));
+  write("b", replaced(content_, "\"bandwidth\": 4", "\"bandwidth\": -4"));
+  const RuleFiles::Loaded loaded = load();
+  EXPECT_TRUE(loaded.rules.empty());
+  EXPECT_THAT(loaded.failures, ElementsAre(HasSubstr("variant 0 stands there twice"),
+                                           HasSubstr("a bandwidth is not negative")));
+}
+
 TEST_F(RuleFilesTest, ThoseOfAPackHaveNoFile) {
   const Operator& op = **catalog_.find_operator("rmsnorm.add_forward");
   RuleFiles files;
