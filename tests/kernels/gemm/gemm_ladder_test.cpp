@@ -93,6 +93,16 @@ TEST(GemmLadder, LetsBlocksShareTheKOfFewTiles) {
   EXPECT_THAT(first(8192, 4096, 4096), testing::StartsWith("wgmma CONSUMERS=2 BLOCK_N=256 "));
 }
 
+// If blocks share k, every further tile of a block waits for a counter. On an H200, 3 x 576 at
+// k = 5,888 takes 8.1 us with two tiles per block, and 5.8 us with one; 1 x 704 of gate and up at
+// k = 3,776 takes 8.2 us with three, and 6.3 us with two.
+TEST(GemmLadder, GivesABlockFewTilesIfSeveralShareK) {
+  EXPECT_THAT(first_rung(product_problem("gemm.forward", 3, 576, 5888), kH200),
+              testing::Not(testing::HasSubstr("WARPS=16 ")));
+  EXPECT_THAT(first_rung(product_problem("swiglu.gate_up", 1, 704, 3776), kH200),
+              testing::HasSubstr("CHUNK=1024 WARPS=4 STAGES=3 BLOCKS_PER_SM=2 "));
+}
+
 // 75 rows are two tiles of 64 rows, and each would read all weights.
 TEST(GemmLadder, HasTilesOfAnyMultipleOf16Rows) {
   for (const std::int64_t m : {67, 75}) {
