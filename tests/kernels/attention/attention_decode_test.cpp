@@ -237,7 +237,9 @@ TEST(AttentionDecodeLadder, TakesTheTilesThatFit) {
   for (const int head_dim : {64, 96, 128}) {
     EXPECT_EQ(first(3, head_dim, kA100), rung(32, 4));
     EXPECT_EQ(first(16, head_dim, kH200), rung(32, 4, true));
-    EXPECT_EQ(first(64, head_dim, kH200), rung(head_dim == 128 ? 16 : 32, 4, true));
+    EXPECT_EQ(first(64, head_dim, kH200), head_dim == 128
+                                              ? Split({16, 16, 4, 2, "last_block", 2, 3}).text(true)
+                                              : rung(32, 4, true));
   }
   EXPECT_EQ(first(3, 256, kA100), rung(16, 4));
   EXPECT_EQ(first(64, 256, kH200), rung(16, 2));
@@ -247,17 +249,34 @@ TEST(AttentionDecodeLadder, TakesTheTilesThatFit) {
 }
 
 // Three blocks of four warps fit an SM, six of two warps. 400 blocks are four more than 132 SMs
-// hold at once: four warps took 27.5 us, two take 24.2 us. 512 blocks nearly fill a second wave.
+// hold at once: four warps took 27.5 us, two take 24.2 us. 496 blocks and more fill most of a
+// second wave, and 272 to 396 fit at once.
 TEST(AttentionDecodeLadder, HasTwoWarpsIfFewBlocksWouldWaitForASecondWave) {
   const auto first = [&](int batch, const char* words, const DeviceLimits& device = kH200) {
     return decode().first_of_ladder(Shape{400, 1, 32, 8, batch, 128}.text(words), device);
   };
   const std::string two_warps = Split{16, 16, 2, 2, "last_block", 1}.text(false);
   EXPECT_EQ(first(50, "paged=true,T=bf16"), two_warps);
-  for (const int batch : {34, 48, 50, 57, 62}) EXPECT_EQ(first(batch, "T=bf16"), two_warps);
-  for (const int batch : {30, 64, 72}) EXPECT_NE(first(batch, "T=bf16"), two_warps);
+  for (const int batch : {50, 57, 61}) EXPECT_EQ(first(batch, "T=bf16"), two_warps);
+  for (const int batch : {30, 34, 48, 64, 72}) EXPECT_NE(first(batch, "T=bf16"), two_warps);
   // An SM of an A100 holds two larger blocks: 328 of them are a wave and a half.
   EXPECT_NE(first(41, "T=bf16", kA100), two_warps);
+}
+
+// Blocks of few keys begin and end more often than they read, so three of them per SM take up to
+// 14 % less time than two: 63 sequences of 134 keys took 20.4 us and take 17.5 us.
+TEST(AttentionDecodeLadder, HasThreeBlocksPerSmForManyShortSequences) {
+  const auto first = [&](int kv_len, int batch, const char* words = "T=bf16") {
+    return decode().first_of_ladder(Shape{kv_len, 1, 32, 8, batch, 128}.text(words), kH200);
+  };
+  const std::string three_blocks = Split{16, 16, 4, 2, "last_block", 2, 3}.text(true);
+  for (const int batch : {34, 49, 62, 100, 300})
+    EXPECT_EQ(first(512, batch), three_blocks) << batch;
+  EXPECT_EQ(first(134, 94), three_blocks);
+  EXPECT_EQ(first(163, 80, "paged=true,T=bf16"), three_blocks);
+  EXPECT_NE(first(513, 100), three_blocks);
+  EXPECT_NE(first(512, 33), three_blocks) << "two blocks per SM";
+  EXPECT_NE(first(512, 100, "total_kv=20000,T=bf16"), three_blocks) << "lengths differ";
 }
 
 // 8 heads of keys of 13 sequences leave 28 of 132 SMs idle. With PDL the next grid would take these
@@ -271,7 +290,7 @@ TEST(AttentionDecodeLadder, HasNoDependentLaunchIfManySmsAreIdle) {
   EXPECT_THAT(first(256, 7), testing::EndsWith("PDL=true"));
   EXPECT_THAT(first(3000, 16), testing::EndsWith("PDL=true"));
   EXPECT_THAT(first(5000, 17), testing::EndsWith("PDL=false")) << "128 of 132 SMs in the last wave";
-  EXPECT_THAT(first(400, 30), testing::EndsWith("PDL=true")) << "24 of 132 SMs in the last wave";
+  EXPECT_THAT(first(400, 64), testing::EndsWith("PDL=true")) << "116 of 132 SMs have a block more";
 }
 
 std::string first_of_cluster(int blocks, int block_n, int stages, const char* pdl) {

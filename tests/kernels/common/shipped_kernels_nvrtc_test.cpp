@@ -106,7 +106,8 @@ const std::vector<std::string> kMoreDecode = {
     "batch=3,q_len=1,kv_len=713,heads=32,kv_heads=8,head_dim=128",
     "batch=5,q_len=1,kv_len=713,heads=32,kv_heads=8,head_dim=128",
     "batch=10,q_len=1,kv_len=713,heads=32,kv_heads=8,head_dim=128",
-    "batch=18,q_len=1,kv_len=713,heads=32,kv_heads=8,head_dim=128"};
+    "batch=18,q_len=1,kv_len=713,heads=32,kv_heads=8,head_dim=128",
+    "batch=100,q_len=1,kv_len=300,heads=32,kv_heads=8,head_dim=128"};
 
 // Every epilogue, and the numbers of rows and columns at which each rung serves.
 const std::vector<std::string> kMoreGemm = {"m=1,n=1024,k=4096,relu=true,bias=true",
