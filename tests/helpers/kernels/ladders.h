@@ -1,13 +1,16 @@
 // The default ladders of several problems of an operator as one list, for tests of all rungs that
-// the problems can have. Pure.
+// the problems can have; and what a launch of a variant is like. Pure.
 
 #pragma once
 
 #include <algorithm>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "family/problem.h"
 #include "family/variant.h"
+#include "selection/admission.h"
 
 namespace mgtune {
 
@@ -21,6 +24,19 @@ inline std::vector<Variant> ladders_of(const std::vector<Problem>& problems,
     }
   }
   return rungs;
+}
+
+// Whether a launch of the variant sets up the next grid early: whether the problem admits it, and
+// what its first launch's `pdl` says. As many clusters of two as fit are resident at once.
+inline bool begins_early(const Problem& problem, const std::string& text,
+                         const DeviceLimits& device) {
+  const Variant variant = parse_variant(*problem.op, text).value();
+  std::optional<Slots> slots = serving_slots(problem, variant, device);
+  if (!slots) return false;
+  (*slots)[kSlotBuildMaxClusters] = device.sm_count / 2;
+  const Design& design = problem.op->designs[std::size_t(variant.design)];
+  if (!evaluate_lets(design, Stage::launch, *slots).ok()) return false;
+  return design.launches.front().pdl.evaluate(*slots).value() != 0;
 }
 
 }  // namespace mgtune

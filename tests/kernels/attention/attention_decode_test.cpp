@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/helpers/gpu_limits.h"
+#include "tests/helpers/kernels/ladders.h"
 #include "tests/helpers/kernels/operator_check.h"
 #include "tests/helpers/long_lane.h"
 
@@ -290,7 +291,19 @@ TEST(AttentionDecodeLadder, HasNoDependentLaunchIfManySmsAreIdle) {
   EXPECT_THAT(first(256, 7), testing::EndsWith("PDL=true"));
   EXPECT_THAT(first(3000, 16), testing::EndsWith("PDL=true"));
   EXPECT_THAT(first(5000, 17), testing::EndsWith("PDL=false")) << "128 of 132 SMs in the last wave";
-  EXPECT_THAT(first(400, 64), testing::EndsWith("PDL=true")) << "116 of 132 SMs have a block more";
+  EXPECT_THAT(first(400, 30), testing::EndsWith("PDL=true")) << "24 of 132 SMs in the last wave";
+}
+
+// Tiles of 32 keys have one rung with PDL: where many SMs stay idle, its launches do not set it.
+TEST(AttentionDecodeLadder, SetsUpTheNextGridEarlyOnlyIfFewSmsAreIdle) {
+  const auto begins = [&](int kv_len, int kv_heads, const char* words) {
+    const std::string text = Shape{kv_len, 1, 2 * kv_heads, kv_heads, 1, 128}.text(words);
+    const auto problem = bind_problem(decode().op(), parse_assignments(text).value());
+    return begins_early(problem.value(), Split{16, 32, 4, 2, "last_block", 1}.text(true), kH200);
+  };
+  EXPECT_TRUE(begins(20000, 64, "T=bf16")) << "128 blocks of 10,048 keys";
+  EXPECT_FALSE(begins(20000, 50, "T=bf16")) << "100 blocks of 10,048 keys";
+  EXPECT_TRUE(begins(500, 50, "T=bf16")) << "chunks that fit the rings";
 }
 
 std::string first_of_cluster(int blocks, int block_n, int stages, const char* pdl) {

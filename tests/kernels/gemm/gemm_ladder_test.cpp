@@ -16,6 +16,7 @@
 #include "selection/default_variants.h"
 #include "system/file_system.h"
 #include "tests/helpers/gpu_limits.h"
+#include "tests/helpers/kernels/ladders.h"
 
 namespace mgtune {
 namespace {
@@ -48,17 +49,6 @@ bool serves_with_clusters(const Problem& problem, const std::string& text, std::
     const Result<std::int64_t> holds = constraint.evaluate(*slots);
     return holds.ok() && *holds != 0;
   });
-}
-
-// Whether a launch of the variant sets up the next grid early.
-bool begins_early(const Problem& problem, const std::string& text) {
-  const Variant variant = parse_variant(*problem.op, text).value();
-  std::optional<Slots> slots = serving_slots(problem, variant, kH200);
-  if (!slots) return false;
-  (*slots)[kSlotBuildMaxClusters] = kH200.sm_count / 2;
-  const Design& design = problem.op->designs[std::size_t(variant.design)];
-  if (!evaluate_lets(design, Stage::launch, *slots).ok()) return false;
-  return design.launches.front().pdl.evaluate(*slots).value() != 0;
 }
 
 TEST(GemmLadder, ServesEveryProduct) {
@@ -144,8 +134,8 @@ TEST(GemmLadder, OnlyShortProductsSetUpTheNextGridEarly) {
         fmt::format("wgmma_single BLOCK_N=64 BLOCK_K=128 STAGES={} GROUP=8 STREAM_K=false PDL=",
                     is_product ? 6 : 7);
     const Problem problem = product_problem(name, m, n, k);
-    EXPECT_FALSE(begins_early(problem, text + "false"));
-    return begins_early(problem, text + "true");
+    EXPECT_FALSE(begins_early(problem, text + "false", kH200));
+    return begins_early(problem, text + "true", kH200);
   };
   EXPECT_TRUE(single("gemm.forward", 53, 1664, 704));
   EXPECT_TRUE(single("gemm.forward", 75, 2496, 704)) << "78 blocks that read little";
@@ -157,8 +147,8 @@ TEST(GemmLadder, OnlyShortProductsSetUpTheNextGridEarly) {
   const std::string two =
       "wgmma CONSUMERS=2 BLOCK_N=256 STAGES=4 CLUSTER=2 GROUP=8 STREAM_K=false Y_STAGES=2 PDL=true";
   for (const char* name : {"gemm.forward", "swiglu.gate_up"}) {
-    EXPECT_TRUE(begins_early(product_problem(name, 1024, 4096, 1024), two)) << name;
-    EXPECT_FALSE(begins_early(product_problem(name, 4096, 4096, 4096), two)) << name;
+    EXPECT_TRUE(begins_early(product_problem(name, 1024, 4096, 1024), two, kH200)) << name;
+    EXPECT_FALSE(begins_early(product_problem(name, 4096, 4096, 4096), two, kH200)) << name;
   }
 }
 
