@@ -78,8 +78,8 @@ def features(problem, variant):
     under = max(0, usual_k - usual_q // 2) + own // 2 if longest_k >= longest_q else usual_k * (usual_k + own) // (2 * usual_q)
     visible = min(usual_k, under) if causal else usual_k
     common = math.gcd(rows, block_n)
-    even = common * (usual_q // rows) // ceil_div(usual_q, rows) if causal and longest_q % common == longest_k % common else 0
-    keys = min(longest, visible + (block_n - even) // 2)
+    aligned = common * (usual_q // rows) // ceil_div(usual_q, rows) if causal and longest_q % common == longest_k % common else 0
+    keys = min(longest, visible + (block_n - aligned) // 2)
     if longest_k <= block_n and (not causal or longest_k >= longest_q):
         keys = block_n
     elif not causal and usual_k == longest_k:

@@ -88,7 +88,7 @@ TEST(GemmLadder, LetsBlocksShareTheKOfFewTiles) {
 // k = 3,776 takes 8.2 us with three, and 6.3 us with two.
 TEST(GemmLadder, GivesABlockFewTilesIfSeveralShareK) {
   EXPECT_THAT(first_rung(product_problem("gemm.forward", 3, 576, 5888), kH200),
-              testing::Not(testing::HasSubstr("WARPS=16 ")));
+              testing::StartsWith("stream ROWS=8 CHUNK=1024 WARPS=8 STAGES=2 BLOCKS_PER_SM=2 "));
   EXPECT_THAT(first_rung(product_problem("swiglu.gate_up", 1, 704, 3776), kH200),
               testing::HasSubstr("CHUNK=1024 WARPS=4 STAGES=3 BLOCKS_PER_SM=2 "));
 }
